@@ -16,11 +16,11 @@ from analysis.advice.build import advice_of
 from analysis.advice.model import Advice
 from analysis.advice.sentences import headline
 from analysis.objectives import ENERGY, OBJECTIVES, TIME, Objective
-from analysis.records.fields import TableKey
+from analysis.records.keys import TableKey
 from analysis.records.runs import MADE_ON, good_runs, whole_runs
 from analysis.results.alone import alone_of, only_alone
 from analysis.results.baselines import baselines_of
-from analysis.results.case_summary import CaseSummary, grouped
+from analysis.results.case import Case, grouped
 from analysis.results.metrics import objectives_of
 from analysis.results.node_files import kinds_option, node_sheets
 from analysis.results.sources import Results
@@ -84,18 +84,18 @@ def analyze(results: Results, margin: float = MARGIN, baseline: str | None = Non
     """
     raced = results.runs is not None and results.runs.raced
     cases = results.cases
-    by_table = grouped(cases, lambda case: case.table)
+    by_table = grouped(cases, lambda case: case.key.table)
     objectives = _objectives(by_table)
     values = _values(results, objectives)
     fixed = _fixed_time(results)
     asked = _asked(objectives, fixed)
     pairs = alone_of(cases)
     emulated = _replaced_by_kvm(cases)
-    unanswered = emulated.union(of[0].table for of in by_table if only_alone(of, pairs))
+    unanswered = emulated.union(of[0].key.table for of in by_table if only_alone(of, pairs))
     baselines = {
         case_id: of
         for case_id, of in baselines_of(cases, baseline).items()
-        if asked[case_id] and of.table not in unanswered
+        if asked[case_id] and of.key.table not in unanswered
     }
     differences = {} if raced else differences_from_baselines(cases, baselines, values, asked)
     look = _look(results)
@@ -106,8 +106,8 @@ def analyze(results: Results, margin: float = MARGIN, baseline: str | None = Non
     found = _findings(results, objectives, baselines, values, comparisons)
     rules = Rules(margin, values, look, _mixed(results), fixed, raced, baseline)
     tables = tuple(
-        _table(of, rules, answered=of[0].summary.table not in unanswered)
-        for of in grouped(found, lambda case: case.summary.table)
+        _table(of, rules, answered=of[0].summary.key.table not in unanswered)
+        for of in grouped(found, lambda case: case.summary.key.table)
     )
     footnotes = results.footnotes
     # A card of a publication has this footnote already.
@@ -134,9 +134,9 @@ def analyze(results: Results, margin: float = MARGIN, baseline: str | None = Non
     )
 
 
-def _replaced_by_kvm(cases: Sequence[CaseSummary]) -> set[TableKey]:
+def _replaced_by_kvm(cases: Sequence[Case]) -> set[TableKey]:
     """Return the tables of emulated guests whose runs were made anew under KVM."""
-    made = {case.table for case in cases if case.has_runs}
+    made = {case.key.table for case in cases if case.has_runs}
     return {of for of in made if of.is_emulated and of._replace(vm_accelerator="kvm") in made}
 
 
@@ -171,8 +171,8 @@ def _headline_of_race(advice: Advice | None) -> tuple[str, ...]:
 
 
 def _across_attempts(
-    cases: Iterable[CaseSummary],
-    baselines: Mapping[str, CaseSummary],
+    cases: Iterable[Case],
+    baselines: Mapping[str, Case],
     values: Mapping[str, Values],
 ) -> set[str]:
     """Return the cases of which no attempt made runs together with their baseline's."""
@@ -180,9 +180,13 @@ def _across_attempts(
         case_id
         for case_id, baseline in baselines.items()
         if case_id in values
-        and baseline.case_id in values
-        and share_no_attempt(values[case_id], values[baseline.case_id])
-    } | {case.case_id for case in cases if any(of.across_attempts for of in case.stated.values())}
+        and baseline.key.case_id in values
+        and share_no_attempt(values[case_id], values[baseline.key.case_id])
+    } | {
+        case.key.case_id
+        for case in cases
+        if any(of.across_attempts for of in case.circumstances.stated.values())
+    }
 
 
 def _fixed_time(results: Results) -> frozenset[str]:
@@ -200,7 +204,7 @@ def _mixed(results: Results) -> str:
 
     Runs of several are refused before this (analysis.results.sources).
     """
-    named = {(case.study, case.node_id) for case in results.cases}
+    named = {(case.key.study, case.key.node_id) for case in results.cases}
     known = {tuple(filter(None, names)) for names in named} - {()}
     if len(known) < 2:
         return ""
@@ -212,11 +216,11 @@ def _mixed(results: Results) -> str:
 
 
 def _objectives(
-    by_table: Iterable[Sequence[CaseSummary]],
+    by_table: Iterable[Sequence[Case]],
 ) -> dict[str, tuple[Objective, ...]]:
     """Return what is known of each case by case_id: what it and its table can be compared by."""
     return {
-        case.case_id: objectives
+        case.key.case_id: objectives
         for rows in by_table
         for objectives in (objectives_of(rows),)
         for case in rows
@@ -242,7 +246,7 @@ def _values(results: Results, objectives: Mapping[str, Sequence[Objective]]) -> 
 
 
 def _samples(
-    cases: Sequence[CaseSummary],
+    cases: Sequence[Case],
     values: Mapping[str, Values],
     objectives: Mapping[str, Sequence[Objective]],
 ) -> dict[Key, Sample]:
@@ -253,11 +257,11 @@ def _samples(
     }
     samples = dict(zip(measured, describe(list(measured.values())), strict=True))
     for case in cases:
-        if case.case_id in values:
+        if case.key.case_id in values:
             continue
-        for objective in objectives[case.case_id]:
+        for objective in objectives[case.key.case_id]:
             if (sample := sample_of_summary(case, objective)) is not None:
-                samples[case.case_id, objective] = sample
+                samples[case.key.case_id, objective] = sample
     return samples
 
 
@@ -269,7 +273,7 @@ def _slow(values: Mapping[str, Values]) -> dict[str, SlowRuns]:
 def _findings(
     results: Results,
     objectives: Mapping[str, Sequence[Objective]],
-    baselines: Mapping[str, CaseSummary],
+    baselines: Mapping[str, Case],
     values: Mapping[str, Values],
     comparisons: Mapping[Key, Comparison],
 ) -> list[CaseFinding]:
@@ -284,14 +288,14 @@ def _findings(
     disturbed = {} if frame is None else disturbed_against_others(frame)
     found = []
     for case in cases:
-        case_id, names = case.case_id, objectives[case.case_id]
+        case_id, names = case.key.case_id, objectives[case.key.case_id]
         baseline = baselines.get(case_id)
         mine: dict[str, Sample] = {
             name: samples[case_id, name] for name in names if (case_id, name) in samples
         }
         finding = CaseFinding(
             case,
-            is_baseline=baseline is not None and baseline.case_id == case_id,
+            is_baseline=baseline is not None and baseline.key.case_id == case_id,
             samples=mine,
             comparisons={
                 name: shaped[case_id, name] for name in names if (case_id, name) in shaped
@@ -310,15 +314,13 @@ def _findings(
     return found
 
 
-def _is_out_of_turn(
-    case: CaseSummary, baseline: CaseSummary | None, values: Mapping[str, Values]
-) -> bool:
+def _is_out_of_turn(case: Case, baseline: Case | None, values: Mapping[str, Values]) -> bool:
     """Return whether a case's runs were not made in turn with those of its baseline."""
     if baseline is None:
         return False
-    mine, theirs = values.get(case.case_id), values.get(baseline.case_id)
+    mine, theirs = values.get(case.key.case_id), values.get(baseline.key.case_id)
     if mine is None or theirs is None:
-        return case.out_of_turn
+        return case.circumstances.out_of_turn
     return not are_in_turn(mine.made, theirs.made)
 
 
@@ -332,15 +334,18 @@ def _modes(values: Mapping[str, Values]) -> dict[Key, Modes]:
 
 
 def _unclear(
-    case: CaseSummary,
-    baseline: CaseSummary | None,
+    case: Case,
+    baseline: Case | None,
     values: Mapping[str, Values],
     lacking: Sequence[Objective],
 ) -> Mapping[str, Modes | None]:
     """Return the objectives, of those that lack a comparison, in which modes are why."""
-    mine, theirs = values.get(case.case_id), values.get(baseline.case_id) if baseline else None
+    mine, theirs = (
+        values.get(case.key.case_id),
+        values.get(baseline.key.case_id) if baseline else None,
+    )
     if mine is None or theirs is None:
-        return dict.fromkeys(case.unclear)
+        return dict.fromkeys(case.circumstances.unclear)
     return {} if mine is theirs else unclear_between(mine, theirs, lacking)
 
 
@@ -374,7 +379,7 @@ def _table(cases: Sequence[CaseFinding], rules: Rules, *, answered: bool) -> Tab
     objectives = objectives_of(summaries)
     verdicts = verdicts_of(marked, objectives, rules) if answered else ()
     fixed = any(case.case_id in rules.fixed_time for case in cases)
-    key, title = summaries[0].table, caption(summaries)
+    key, title = summaries[0].key.table, caption(summaries)
     return TableFindings(title, key, marked, verdicts, objectives, fixed)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -15,9 +15,10 @@ import msgspec
 from analysis.answer import Answer, analyze
 from analysis.latency.clusters import find_clusters
 from analysis.latency.reading import read_latency
-from analysis.records.fields import MEASURES, METRIC, PLAIN, TABLE_KEYS
+from analysis.measures import MEASURE_OF, SHOWN, Stats
 from analysis.records.files import write_file
-from analysis.records.metrics import Metric
+from analysis.records.keys import TABLE_KEYS, CaseKey
+from analysis.records.metrics import METRIC, PLAIN, Metric
 from analysis.results.card_file import (
     BAD_LATENCY,
     CAUSES,
@@ -38,7 +39,6 @@ from analysis.results.card_file import (
     SHARED,
     STATUSES,
     SUFFIX,
-    TIMES,
     TOOLS,
     Card,
     CardCase,
@@ -49,7 +49,7 @@ from analysis.results.card_file import (
     StatedComparison,
     ends_of,
 )
-from analysis.results.case_summary import CaseSummary, Moments
+from analysis.results.case import Case
 from analysis.results.caveats import daemons_of
 from analysis.results.node_facts import words_in
 from analysis.results.node_files import node_facts
@@ -63,7 +63,6 @@ from base.decoding import decoded, encoded
 from base.errors import UserError
 from base.reading import table_in
 from base.text import one_line, plural
-from configs.core_kinds import KIND_ORDER
 from configs.daemons import UNITS
 from configs.results_folder import LATENCY_FILE
 from configs.values import DIRECTIONS
@@ -89,6 +88,9 @@ _WORDS_OF_CAUSES = (
     r"imported|logs?\b",
     r"",
 )
+_OF_KEY = frozenset(field.name for field in fields(CaseKey))
+# Of what else is missing a card does not say why.
+_SHOWN = frozenset(measure.field for measure in SHOWN)
 _FOLDERS = re.compile(r"[^\s=]*[/\\~]")
 _DIGEST = re.compile(DIGEST)
 _FIELD = re.compile(FIELD)
@@ -158,7 +160,7 @@ def card_of(results: Results, answer: Answer) -> Card:
         schema=1,
         kind="card",
         source=source,
-        study=next((_name(case.study) for case in results.cases if case.study), None),
+        study=next((_name(case.key.study) for case in results.cases if case.key.study), None),
         study_digest=_study_digest(results),
         days=(date.fromisoformat(days[0]), date.fromisoformat(days[1])) if days else None,
         versions=_versions(results),
@@ -252,31 +254,31 @@ def _cases(answer: Answer, source: str) -> Iterator[CardCase]:
     """Yield the cases as a card has them: by their places, as digests of cases cover paths."""
     findings = list(answer.cases)
     places = {case.case_id: place for place, case in enumerate(findings, 1)}
-    baselines = {case.summary.setting: case.case_id for case in findings if case.is_baseline}
+    baselines = {case.summary.key.setting: case.case_id for case in findings if case.is_baseline}
     fixed = {case.case_id for table in answer.tables if table.fixed_time for case in table.cases}
     for case in findings:
-        summary = case.summary
+        summary, key, happened = case.summary, case.summary.key, case.summary.circumstances
         # Nothing is known of the placement in a publication.
         placed = {} if source == PUBLISHED else asdict(case.placed)
-        against = places[baselines[summary.setting]] if case.comparisons else 0
+        against = places[baselines[key.setting]] if case.comparisons else 0
         yield CardCase(
-            **{name: _with_names(getattr(summary, name)) for name in SHARED}
+            **_shared(summary)
             | {
                 name: UNKNOWN if value == "" else _with_names(value)
-                for name, value in zip(TABLE_KEYS, summary.table[1:], strict=True)
+                for name, value in zip(TABLE_KEYS, key.table[1:], strict=True)
             }
-            | {name: _or_none(getattr(summary, name)) for name in TIMES}
             | _numbers(summary)
+            | {"n": summary.n}
             | {
-                "table_number": summary.table.number,
-                "case_number": summary.number,
-                "beside_alone": places.get(summary.beside_alone or ""),
-                "drivers": words_in(summary.drivers),
-                "governors_read": words_in(summary.governors_read),
-                "excluded": _only(STATUSES, summary.excluded),
-                "disturbed": _only(DISTURBANCES, summary.disturbed),
+                "table_number": key.table.number,
+                "case_number": key.number,
+                "beside_alone": places.get(key.beside_alone or ""),
+                "drivers": words_in(happened.drivers),
+                "governors_read": words_in(happened.governors_read),
+                "excluded": _only(STATUSES, happened.excluded),
+                "disturbed": _only(DISTURBANCES, happened.disturbed),
                 "placed": {name: count for name, count in placed.items() if count},
-                "skipped": None if summary.skip_reason is None else _cause(summary.skip_reason),
+                "skipped": None if happened.skip_reason is None else _cause(happened.skip_reason),
                 "reasons": dict(_reasons(summary)),
                 "fixed_time": case.case_id in fixed,
                 "out_of_turn": case.out_of_turn,
@@ -289,6 +291,14 @@ def _cases(answer: Answer, source: str) -> Iterator[CardCase]:
                 },
             }
         )
+
+
+def _shared(case: Case) -> dict[str, Any]:
+    """Return what a card has as a case has it."""
+    return {
+        name: _with_names(getattr(case.key if name in _OF_KEY else case.circumstances, name))
+        for name in SHARED
+    }
 
 
 def _with_names(value: object) -> Any:  # noqa: ANN401 - whatever a case has
@@ -310,42 +320,33 @@ def _objective(name: str) -> str:
     return METRIC.format(_name(name[len(start) :])) if name.startswith(start) else str(name)
 
 
-def _numbers(case: CaseSummary) -> dict[str, Any]:
+def _numbers(case: Case) -> dict[str, Any]:
     """Return the means of a case; what it lacks is left out."""
     metrics = {metric.field: metric for metric in case.metrics}
-    means = _means(case.measures, case.n)
+    means = {column: _mean(stats, case.n) for column, stats in case.stats.items() if stats.is_known}
     return {
-        "measures": {name: mean for name, mean in means.items() if name not in metrics},
+        "measures": _only(MEASURE_OF, means),
         "metrics": {
             _name(metric.name): Printed(
                 tuple(map(one_line, metric.units)),
                 _direction(metric),
-                means.get(name),
+                means.get(column),
             )
-            for name, metric in metrics.items()
-        },
-        **{
-            name: _only(KIND_ORDER, getattr(case, name))
-            for name in ("residency", "cpu_share", "freq_ghz")
-        },
-        **{
-            name: _means(_only(KIND_ORDER, getattr(case, name)), case.n)
-            for name in ("waited", "energy_by_kind")
+            for column, metric in metrics.items()
         },
     }
 
 
-def _means(measures: Mapping[str, Moments], n: int | None) -> dict[str, Mean]:
-    """Return the means that are known; `n` runs of a case need not be told again."""
-    return {
-        name: Mean(
-            moments.mean,
-            _or_none(moments.sd),
-            None if moments.n == n else moments.n or None,
-        )
-        for name, moments in measures.items()
-        if math.isfinite(moments.mean)
-    }
+def _mean(stats: Stats, n: int | None) -> Mean:
+    """Return the statistics that are known; `n` runs of a case need not be told again."""
+    return Mean(
+        stats.mean,
+        sd=_or_none(stats.sd),
+        median=_or_none(stats.median),
+        min=_or_none(stats.min),
+        max=_or_none(stats.max),
+        n=None if stats.n == n else stats.n or None,
+    )
 
 
 def _direction(metric: Metric) -> Any:  # noqa: ANN401 - one of two words
@@ -356,12 +357,12 @@ def _or_none(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _reasons(case: CaseSummary) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _reasons(case: Case) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield the causes by measure or status; of a run that went wrong none is known."""
-    for name, reasons in case.reasons.items():
-        if name in MEASURES:
+    for name, reasons in case.circumstances.reasons.items():
+        if name in _SHOWN:
             yield name, tuple(dict.fromkeys(map(_cause, reasons)))
-        elif name in STATUSES and name in case.excluded:
+        elif name in STATUSES and name in case.circumstances.excluded:
             yield name, (OTHER_CAUSE,)
 
 

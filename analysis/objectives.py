@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 
+from analysis.measures import MEASURES, Measure
+
 # A unit that can be counted, "58 % more Gflop/s": a rate that begins with a letter.
 _COUNTED = re.compile(r"[^\W\d_][^\s/]*/[^\s/]+")
 
@@ -59,11 +61,16 @@ class Objective(str):
         return -log_ratio if self.higher else log_ratio
 
 
-TIME = Objective("time", "elapsed_s", "time", "s")
-ENERGY = Objective("energy", "energy_pkg_j", "package energy", "J")
-EDP = Objective("edp", "edp_js", "energy-delay product", "J s", counted=False)
+def objective_in(measure: Measure) -> Objective:
+    """Return a measure as what cases are compared by."""
+    return Objective(
+        measure.objective, measure.field, measure.noun, measure.unit, counted=measure.counted
+    )
+
+
 # Those of every program; less of each is better.
-OBJECTIVES = (TIME, ENERGY, EDP)
+OBJECTIVES = tuple(objective_in(measure) for measure in MEASURES if measure.objective)
+TIME, ENERGY, EDP = OBJECTIVES
 
 
 def of_printed(name: str, field: str, unit: str, *, higher: bool) -> Objective:

@@ -19,9 +19,9 @@ from analysis.overview.grid import (
     program_names,
     unique_names,
 )
-from analysis.records.fields import TableKey
+from analysis.records.keys import TableKey
 from analysis.records.metrics import Metric
-from analysis.results.case_summary import grouped
+from analysis.results.case import grouped
 from analysis.results.metrics import objective_of
 from base.reading import number_or_nan, table_in
 from runners.plan.case import Case

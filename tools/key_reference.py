@@ -1,7 +1,7 @@
 """Writes pages from declarations: tables in docs, docs/command-line.md.
 
-A page has its table between two lines, the first of which names the dataclass, or the record's
-fields::
+A page has its table between two lines, the first of which names the dataclass, the record's fields,
+or the measures::
 
     <!-- keys of configs.study.Study -->
     <!-- end of keys -->
@@ -17,6 +17,7 @@ from typing import get_type_hints
 
 from msgspec import NODEFAULT, Struct
 
+from analysis.measures import MEASURES, Measure, csv_column
 from base.decoding import plain_type
 from base.files import write_atomically
 from configs.decoding import Key, bare, keys_of
@@ -27,6 +28,7 @@ from tools.study_schema import Meaning, meanings
 ROOT = Path(__file__).resolve().parent.parent
 
 _TABLE = re.compile(r"(<!-- keys of ([\w.]+) -->\n).*?(<!-- end of keys -->\n)", re.DOTALL)
+_MEASURES = "analysis.measures.MEASURES"
 _FIELDS = "runners.records.record.Record"
 # Groups of fields that another page has, named as `Record.GROUP` there: what that page is of.
 _ELSEWHERE = {"beside": ("co-runner", "[of a co-runner](beside.md#fields-of-a-record)")}
@@ -108,6 +110,29 @@ def _rows(declared: type, names: Iterable[str] | None = None) -> list[tuple[list
     return rows
 
 
+def measure_table() -> str:
+    """Return what tables average as Markdown."""
+    lines = ["| field of the record | column of tables | in files |", "|---|---|---|"]
+    lines += [
+        f"| `{measure.field}` | {_heading(measure)} | {_names(_csv_columns(measure))} |"
+        for measure in MEASURES
+        if measure.statistics
+    ]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _heading(measure: Measure) -> str:
+    unit = f" ({measure.unit})" if measure.unit and measure.heading else ""
+    return (
+        f"{measure.heading.format('P')}{unit}{', …' if measure.heading and measure.by_kind else ''}"
+    )
+
+
+def _csv_columns(measure: Measure) -> list[str]:
+    column = measure.column("P" if measure.by_kind else "")
+    return [csv_column(column, statistic) for statistic in measure.statistics]
+
+
 def _names(names: Iterable[str]) -> str:
     return ", ".join(f"`{name}`" for name in names)
 
@@ -123,6 +148,8 @@ def generated_pages() -> dict[Path, str]:
 
 
 def _renewed(match: re.Match[str]) -> str:
+    if match[2] == _MEASURES:
+        return match[1] + measure_table() + match[3]
     if match[2] == _FIELDS:
         return match[1] + field_table() + match[3]
     if match[2].startswith(f"{_FIELDS}."):

@@ -18,10 +18,10 @@ from analysis.advice.model import Advice, Candidate, Confirmation, Elimination, 
 from analysis.format.numbers import percent
 from analysis.format.table import joined
 from analysis.objectives import OBJECTIVES, Objective
-from analysis.records.fields import OF_SCHEDULING
+from analysis.records.keys import OF_SCHEDULING, CaseKey
 from analysis.records.race_records import RaceRecords
 from analysis.records.runs import good_runs
-from analysis.results.case_summary import CaseSummary
+from analysis.results.case import Case
 from analysis.results.sources import Results, of_region
 from analysis.statistics.decision import pareto_front
 from analysis.statistics.difference import Difference
@@ -33,7 +33,7 @@ from base import PINSTUDY
 from base.text import as_typed, one_line, plural
 from configs.scheduling import Scheduling
 from configs.study import CURRENT_GOVERNOR
-from runners.records.disturbances import DISTURBANCES, MORE_THREADS, SEPARATOR
+from runners.records.disturbances import MORE_THREADS
 from runners.records.race.elimination import MAX_NOISE
 from runners.records.race.race import is_placed
 from runners.records.race_state import OVERHEAD_S, WHYS, Eliminated, RaceState
@@ -92,12 +92,12 @@ def _without_unplaced_decision(state: RaceState, candidates: Mapping[str, Candid
     return state
 
 
-def _candidates(cases: Sequence[CaseSummary], race: RaceRecords) -> dict[str, Candidate]:
+def _candidates(cases: Sequence[Case], race: RaceRecords) -> dict[str, Candidate]:
     """Return the cases by case_id, skipped ones too."""
     names = names_of(cases)
     return {
-        case.case_id: Candidate(
-            names[case.case_id], case, start_of(case, race.launches.get(case.case_id, {}))
+        case.key.case_id: Candidate(
+            names[case.key.case_id], case, start_of(case, race.launches.get(case.key.case_id, {}))
         )
         for case in cases
     }
@@ -119,7 +119,7 @@ def _skipped(
     """Return the cases that the node cannot run, or not any more, by the reason."""
     by_reason: dict[str, tuple[Candidate, ...]] = {}
     for candidate in candidates:
-        reason = withdrawn.get(candidate.case_id, candidate.summary.skip_reason)
+        reason = withdrawn.get(candidate.case_id, candidate.summary.circumstances.skip_reason)
         if reason is not None:
             text = one_line(reason) or "no reason given"
             by_reason[text] = (*by_reason.get(text, ()), candidate)
@@ -131,7 +131,7 @@ def _points(candidates: Sequence[Candidate]) -> Iterator[Point]:
     means = {
         candidate.case_id: (
             candidate.summary.time.mean,
-            candidate.summary.measures["energy_pkg_j"].mean,
+            candidate.summary.stats["energy_pkg_j"].mean,
         )
         for candidate in candidates
         if candidate.placed.usable
@@ -146,7 +146,7 @@ def _points(candidates: Sequence[Candidate]) -> Iterator[Point]:
 
 def _no_energy(results: Results) -> str:
     """Return why no case has a time and an energy to compare, as far as records give reasons."""
-    if any(case.measures["energy_pkg_j"].n for case in results.cases):
+    if any(case.stats["energy_pkg_j"].n for case in results.cases):
         return "every case that has it lost more than a tenth of its runs to placement"
     return one_line(joined(results.why_absent(results.cases, ["energy_pkg_j"]))) or "no run has it"
 
@@ -159,8 +159,8 @@ def _lines(
         return ()
     if case.start is None:
         return no_lines(case.summary)
-    start, tables = case.start, [candidate.summary.table for candidate in candidates]
-    governor, before = case.summary.governor, reference.summary.governors_read
+    start, tables = case.start, [candidate.summary.key.table for candidate in candidates]
+    governor, before = case.summary.key.governor, reference.summary.circumstances.governors_read
     is_set = governor != CURRENT_GOVERNOR and before != [governor]
     return ready_lines(
         replace(
@@ -168,9 +168,7 @@ def _lines(
             counted=start.openmp or any(table.threads > 1 for table in tables),
             schedule=start.schedule if len({table.schedule for table in tables}) > 1 else None,
             governor=governor if is_set else None,
-            scheduling=Scheduling(
-                **{name: value for name in OF_SCHEDULING if (value := getattr(case.summary, name))}
-            ),
+            scheduling=_scheduling(case.summary.key),
             before=before[0] if is_set and len(before) == 1 else None,
             # Left to the scheduler, the reference has every CPU.
             node_cpus=len(reference.start.mask) if reference.start else 0,
@@ -267,6 +265,11 @@ def warnings_of(state: RaceState, runs: pd.DataFrame, drift: Drift | None) -> It
         yield f"{sentence}{'' if runs.empty else ' The pairs of the trial are free of it.'}"
 
 
+def _scheduling(key: CaseKey) -> Scheduling:
+    asked = {name: getattr(key, name) for name in OF_SCHEDULING}
+    return Scheduling(**{name: value for name, value in asked.items() if value})
+
+
 def mostly_disturbed(runs: pd.DataFrame, frame: pd.DataFrame) -> str:
     """Return that most runs behind the answer were disturbed; empty when they were not.
 
@@ -275,21 +278,14 @@ def mostly_disturbed(runs: pd.DataFrame, frame: pd.DataFrame) -> str:
     what = "of the trial's runs" if len(runs) else "runs"
     runs = runs if len(runs) else good_runs(frame)
     # More threads than asked for are the program's own, in every run.
-    others = (set(text.split(SEPARATOR)) - {MORE_THREADS} for text in _texts(runs))
-    count = sum(map(bool, others))
+    count = sum(bool({*names} - {MORE_THREADS}) for names in runs["disturbed"].dropna())
     if not 2 * count > len(runs):
         return ""
     return f"most {what} ({count} of {len(runs)}) were disturbed"
 
 
-def _texts(runs: pd.DataFrame) -> Iterable[str]:
-    return runs["disturbed"].dropna().astype(str)
-
-
 def _disturbed(runs: pd.DataFrame) -> Iterator[str]:
-    counts = Counter(
-        what for text in _texts(runs) for what in text.split(SEPARATOR) if what in DISTURBANCES
-    )
+    counts = Counter(name for names in runs["disturbed"].dropna() for name in names)
     for what, count in counts.items():
         verb = "was" if count == 1 else "were"
         yield f"Of the trial's {plural(len(runs), 'run')}, {count} {verb} {what}."

@@ -15,7 +15,7 @@ from itertools import islice
 from pathlib import PurePath
 from typing import Any
 
-from analysis.results.case_summary import CaseSummary
+from analysis.results.case import Case
 from analysis.results.node_files import cpus_of
 from base import PINSTUDY
 from base.cpulist import MAX_CPU, format_cpulist
@@ -89,32 +89,32 @@ class Start:
         return tuple(sorted(set(self.cpus)))
 
 
-def start_of(case: CaseSummary, record: Mapping[str, Any]) -> Start | None:
+def start_of(case: Case, record: Mapping[str, Any]) -> Start | None:
     """Return how a case was started, by the record of one of its runs; None where that is unclear.
 
     The record's fields may have any JSON values.
     """
     command, environment = _words(record.get("command")), record.get("environment") or {}
     variables = environment.get("set")
-    if case.mechanism not in _LAUNCHERS or case.binding not in ("none", "set", "pin"):
+    if case.key.mechanism not in _LAUNCHERS or case.key.binding not in ("none", "set", "pin"):
         return None
-    program = command[_launcher_words(command, case.mechanism) :]
+    program = command[_launcher_words(command, case.key.mechanism) :]
     cpus = _cpus(case, command, (variables or {}).get("OMP_PLACES"))
-    if case.table.threads < 1 or not program or not program[0] or not cpus:
+    if case.key.table.threads < 1 or not program or not program[0] or not cpus:
         return None
     # The program stands behind the words of the MPI launcher, which differ from one to the next.
-    if case.table.ranks is not None:
+    if case.key.table.ranks is not None:
         return None
-    policy = case.table.wait_policy
+    policy = case.key.table.wait_policy
     # As it was set; the table's name of it may lack the modifier.
-    schedule = str((variables or {}).get("OMP_SCHEDULE") or case.table.schedule)
+    schedule = str((variables or {}).get("OMP_SCHEDULE") or case.key.table.schedule)
     return Start(
         program=program,
-        threads=case.table.threads,
-        binding=case.binding,
-        mechanism=case.mechanism,
+        threads=case.key.table.threads,
+        binding=case.key.binding,
+        mechanism=case.key.mechanism,
         cpus=cpus,
-        openmp=case.mechanism == "omp-places" or isinstance(record.get("runtime"), dict),
+        openmp=case.key.mechanism == "omp-places" or isinstance(record.get("runtime"), dict),
         schedule=schedule if kind_of(schedule) in SCHEDULE_KINDS else None,
         wait_policy=policy if policy in ("active", "passive") else None,
         removed=_removed(environment.get("removed")),
@@ -143,14 +143,14 @@ def _launcher_words(command: Sequence[str], mechanism: str | None) -> int:
     return words
 
 
-def _cpus(case: CaseSummary, command: Sequence[str], places: object) -> tuple[int, ...]:
+def _cpus(case: Case, command: Sequence[str], places: object) -> tuple[int, ...]:
     """Return the CPUs in the threads' order, which the case's sorted `cpus` do not keep."""
     ordered = {"omp-places": places, "likwid-pin": command[5] if len(command) > 5 else ""}
-    text = ordered.get(str(case.mechanism)) if case.binding == "pin" else None
+    text = ordered.get(str(case.key.mechanism)) if case.key.binding == "pin" else None
     if isinstance(text, str) and _ORDERED.fullmatch(text):
         cpus = tuple(map(int, re.findall(r"\d+", text)))
         return cpus if max(cpus) <= MAX_CPU else ()
-    return cpus_of(case.cpus)
+    return cpus_of(case.key.cpus)
 
 
 def _removed(names: object) -> tuple[str, ...]:
@@ -183,15 +183,15 @@ class Line:
     note: str = ""
 
 
-def no_lines(case: CaseSummary) -> tuple[Line, ...]:
+def no_lines(case: Case) -> tuple[Line, ...]:
     """Return that there are no lines, and why, for a case that has no start; nothing if unknown."""
-    if case.table.ranks is None:
+    if case.key.table.ranks is None:
         return ()
     why = (
-        f"lines are of one process, and this case has {case.table.threads_in_words}; `command` and "
-        "`environment` in its records are how it was started"
+        f"lines are of one process, and this case has {case.key.table.threads_in_words}; `command` "
+        "and `environment` in its records are how it was started"
     )
-    return (Line(case.mpi or "MPI", "", why),)
+    return (Line(case.key.mpi or "MPI", "", why),)
 
 
 def ready_lines(start: Start) -> tuple[Line, ...]:

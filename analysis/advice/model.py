@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from analysis.advice.gain import Gain
 from analysis.advice.lines import Line, Start
 from analysis.objectives import Objective
-from analysis.results.case_summary import CaseSummary
+from analysis.results.case import Case
 from analysis.statistics.difference import Difference
 from analysis.statistics.sample import Interval
 from analysis.statistics.unlike import SlowRuns
@@ -33,13 +33,13 @@ class Candidate:
     """
 
     name: str
-    summary: CaseSummary
+    summary: Case
     start: Start | None = None
 
     @property
     def case_id(self) -> str:
         """The case's digest."""
-        return self.summary.case_id
+        return self.summary.key.case_id
 
     @property
     def runs(self) -> int:
@@ -49,7 +49,7 @@ class Candidate:
     @property
     def placed(self) -> PlacedRuns:
         """In how many of its runs threads were where they belong, and whether it is compared."""
-        return self.summary.placed
+        return self.summary.circumstances.placed
 
 
 @dataclass(frozen=True)
@@ -146,11 +146,11 @@ class Advice:
         return self.reference if self.state.decision == "no gain" else None
 
 
-def names_of(cases: Sequence[CaseSummary]) -> dict[str, str]:
+def names_of(cases: Sequence[Case]) -> dict[str, str]:
     """Return the name of each case by its case_id: `8 threads, pcores-pin, schedule dynamic`."""
     facts = {
-        case.case_id: case.table._asdict()
-        | {"governor": case.governor, "scheduling": case.scheduling or CURRENT}
+        case.key.case_id: case.key.table._asdict()
+        | {"governor": case.key.governor, "scheduling": case.key.scheduling or CURRENT}
         for case in cases
     }
     differ = {
@@ -158,10 +158,10 @@ def names_of(cases: Sequence[CaseSummary]) -> dict[str, str]:
         for name in (*_BEFORE, *_AFTER)
         if len({of_case[name] for of_case in facts.values()}) > 1
     }
-    return {case.case_id: _name(case, facts[case.case_id], differ) for case in cases}
+    return {case.key.case_id: _name(case, facts[case.key.case_id], differ) for case in cases}
 
 
-def _name(case: CaseSummary, facts: Mapping[str, str], differ: set[str]) -> str:
+def _name(case: Case, facts: Mapping[str, str], differ: set[str]) -> str:
     before = " ".join(facts[name] for name in _BEFORE if name in differ)
     # A case under what is in force asks for nothing.
     after = [
@@ -169,5 +169,5 @@ def _name(case: CaseSummary, facts: Mapping[str, str], differ: set[str]) -> str:
         for name in _AFTER
         if name in differ and facts[name] != CURRENT
     ]
-    parts = [before, case.table.threads_in_words, case.mapping, *after]
+    parts = [before, case.key.table.threads_in_words, case.key.mapping, *after]
     return one_line(", ".join(filter(None, parts)))

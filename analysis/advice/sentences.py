@@ -10,7 +10,7 @@ from analysis.advice.model import Advice, Candidate, Elimination
 from analysis.format.numbers import percent, rounded
 from analysis.objectives import OBJECTIVES
 from analysis.records.metrics import Metric
-from analysis.results.case_summary import grouped
+from analysis.results.case import grouped
 from analysis.results.metrics import objective_of
 from analysis.results.node_files import cpus_of
 from analysis.statistics.sample import Interval
@@ -131,9 +131,9 @@ def _counted(slow: SlowRuns) -> str:
 
 def _left_free(best: Candidate, reference: Candidate) -> list[int]:
     """Return the CPUs that doing nothing may use and the best case, bound to its own, does not."""
-    if best.summary.binding == "none":
+    if best.summary.key.binding == "none":
         return []
-    return sorted(set(cpus_of(reference.summary.cpus)) - set(cpus_of(best.summary.cpus)))
+    return sorted(set(cpus_of(reference.summary.key.cpus)) - set(cpus_of(best.summary.key.cpus)))
 
 
 def _no_gain(advice: Advice) -> Iterator[str]:
@@ -245,10 +245,10 @@ _HEADLINES: Mapping[str, Callable[[Advice], Iterator[str]]] = {
 
 def described(candidate: Candidate) -> str:
     """Return a case's name with what it does: `8 threads, pcores-pin: pin … (CPUs 0-7)`."""
-    cpus = cpus_of(candidate.summary.cpus)
+    cpus = cpus_of(candidate.summary.key.cpus)
     where = f" ({named_cpus(cpus)})" if cpus else ""
-    if candidate.summary.rank_cpus:
-        where = one_line(f" (CPUs of each rank: {candidate.summary.shown_cpus})")
+    if candidate.summary.key.rank_cpus:
+        where = one_line(f" (CPUs of each rank: {candidate.summary.key.shown_cpus})")
     return f"{candidate.name}: {do(candidate.summary)}{where}"
 
 
@@ -384,7 +384,7 @@ def _heading(why: str, advice: Advice) -> str:
     if why != "same threads":
         return _GROUPS.get(why, why)
     # The race rules no case out so unless the reference started as many threads as it was told.
-    started = plural(advice.reference.summary.table.threads, "thread")
+    started = plural(advice.reference.summary.key.table.threads, "thread")
     return (
         f"It starts {started} whatever it is told; write {{threads}} where it takes the number. "
         "Cases that were told another one"

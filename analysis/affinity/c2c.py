@@ -16,7 +16,7 @@ from analysis.affinity.section import Section
 from analysis.format.numbers import NOTHING, percent
 from analysis.format.table import Column, Notes, Table
 from analysis.records.files import read_limited
-from analysis.results.case_summary import grouped
+from analysis.results.case import grouped
 from analysis.results.node_files import NodeCpus
 from analysis.verdict.phrases import listed
 from base.decoding import decoded

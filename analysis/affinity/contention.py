@@ -21,9 +21,10 @@ from analysis.affinity.timed_cases import (
 )
 from analysis.format.numbers import NO_REASON, NOTHING, fixed, in_percent
 from analysis.format.table import Column, Table, Written, joined
+from analysis.measures import BY_FIELD
 from analysis.objectives import TIME
-from analysis.records.fields import L1D_MISS_RATE, METRIC
-from analysis.results.case_summary import grouped
+from analysis.records.metrics import METRIC
+from analysis.results.case import grouped
 from analysis.results.sources import Results
 from analysis.verdict.caveats import unusable
 from analysis.verdict.model import Findings
@@ -94,16 +95,19 @@ def _same_placements(group: Sequence[Measured]) -> Iterator[Pair]:
 
     Those that the node cannot do are not among them.
     """
-    runnable = [measured for measured in group if measured.case.summary.skip_reason is None]
+    runnable = [measured for measured in group if not measured.case.summary.was_skipped]
     for inside in runnable:
         mine = inside.case.summary
-        if mine.mechanism != BY_ITSELF:
+        if mine.key.mechanism != BY_ITSELF:
             continue
         for outside in runnable:
             theirs = outside.case.summary
-            same_binding = (mine.selection, mine.binding) == (theirs.selection, theirs.binding)
-            alike = same_binding and mine.cpus == theirs.cpus
-            if alike and theirs.mechanism not in (BY_ITSELF, None):
+            same_binding = (mine.key.selection, mine.key.binding) == (
+                theirs.key.selection,
+                theirs.key.binding,
+            )
+            alike = same_binding and mine.key.cpus == theirs.key.cpus
+            if alike and theirs.key.mechanism not in (BY_ITSELF, None):
                 yield inside, (outside,)
 
 
@@ -112,7 +116,8 @@ def _experiment(
 ) -> Contention:
     cases = [measured.case for measured in group]
     ns = column_means(results, cases, METRIC.format("ns_per_operation"))
-    shares = {kind: column_means(results, cases, L1D_MISS_RATE.format(kind)) for kind in KIND_ORDER}
+    missed = BY_FIELD["l1d_miss_rate"].columns
+    shares = {kind: column_means(results, cases, column) for column, kind in missed.items()}
     to_scheduler = {pair[0]: comparisons.get(pair) for pair in with_scheduler(group)}
     rows = tuple(
         Contended(
@@ -152,8 +157,8 @@ def _same(pairs: tuple[SamePlacement, ...], margin: float) -> Iterator[str]:
         inside, outside = pair.by_itself.case, pair.from_outside.case
         start = (
             f"Threads that pin themselves ({name(inside)}) beside threads that "
-            f"{one_line(str(outside.summary.mechanism))} pins ({name(outside)}), on the same CPUs "
-            f"({one_line(str(inside.summary.cpus))})"
+            f"{one_line(str(outside.summary.key.mechanism))} pins ({name(outside)}), on the same "
+            f"CPUs ({one_line(str(inside.summary.key.cpus))})"
         )
         yield f"{start}: {_compared(pair, margin)}; {_proof(pair)}."
 

@@ -13,7 +13,7 @@ from analysis.affinity.team import Team, teams
 from analysis.affinity.timed_cases import APPS
 from analysis.latency.model import Latency
 from analysis.latency.reading import read_latency
-from analysis.results.case_summary import grouped
+from analysis.results.case import grouped
 from analysis.results.sources import Results
 from analysis.verdict.model import Findings
 from base.errors import UserError
@@ -71,4 +71,4 @@ def _latency(folder: Path | None) -> tuple[Latency | None, str]:
 
 
 def _table_and_governor(team: Team) -> tuple[object, ...]:
-    return *team.case.summary.table[1:], team.case.governor, team.case.summary.scheduling
+    return *team.case.summary.key.table[1:], team.case.governor, team.case.summary.key.scheduling

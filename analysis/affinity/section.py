@@ -10,7 +10,7 @@ from analysis.affinity.timed_cases import TIMES, Row, sources_of
 from analysis.format.numbers import NOTHING, fixed, time_decimals
 from analysis.format.table import Column, Table, Written, joined, table_of
 from analysis.results.baselines import leaves_all
-from analysis.results.case_summary import grouped
+from analysis.results.case import grouped
 from analysis.verdict.caveats import lost_too_many
 from analysis.verdict.model import CaseFinding
 from analysis.verdict.phrases import names
@@ -38,37 +38,38 @@ def title_of(case: CaseFinding, without: Sequence[str] = ()) -> str:
     """Return what the cases of an experiment share; `without` are facts in which they differ."""
     summary = case.summary
     shared = {
-        "size": f"size {summary.table.size}",
-        "threads": summary.table.threads_in_words,
-        "wait_policy": f"wait policy {summary.table.wait_policy}",
+        "size": f"size {summary.key.table.size}",
+        "threads": summary.key.table.threads_in_words,
+        "wait_policy": f"wait policy {summary.key.table.wait_policy}",
         "governor": f"governor {case.governor}",
     }
     parts = [text for name, text in shared.items() if name not in without]
-    return one_line(", ".join([f"{summary.table.app} ({summary.table.variant})", *parts]))
+    return one_line(", ".join([f"{summary.key.table.app} ({summary.key.table.variant})", *parts]))
 
 
 def lacking(cases: Sequence[CaseFinding]) -> Iterator[str]:
     """Yield what could not be done and why: cases left out, without a good run, not compared."""
-    skipped = [case for case in cases if case.summary.skip_reason is not None]
-    for group in grouped(skipped, lambda case: one_line(str(case.summary.skip_reason))):
-        reason = one_line(str(group[0].summary.skip_reason)) or "no reason given"
+    skipped = [case for case in cases if case.summary.was_skipped]
+    for group in grouped(
+        skipped, lambda case: one_line(str(case.summary.circumstances.skip_reason))
+    ):
+        reason = one_line(str(group[0].summary.circumstances.skip_reason)) or "no reason given"
         mappings = ", ".join(dict.fromkeys(one_line(case.mapping) for case in group))
         yield f"Left out: {mappings} ({plural(len(group), 'case')}), because {reason}."
-    lost = [
-        case for case in cases if case.summary.skip_reason is None and not case.summary.has_runs
-    ]
+    lost = [case for case in cases if not case.summary.was_skipped and not case.summary.has_runs]
     if lost:
         yield f"No run of {names(lost)} could be used{_how(lost)}."
-    some = (case for case in cases if case.summary.has_runs and case.summary.table.app in TIMES)
+    some = (case for case in cases if case.summary.has_runs and case.summary.key.table.app in TIMES)
     if text := lost_too_many(some):
         yield text
 
 
 def lacking_ranks(cases: Sequence[CaseFinding]) -> Iterator[str]:
     """Yield which cases of MPI ranks are left out of an experiment, and why."""
-    for team in grouped(cases, lambda case: case.summary.table.threads_in_words):
+    for team in grouped(cases, lambda case: case.summary.key.table.threads_in_words):
         yield (
-            f"Left out: {plural(len(team), 'case')} of {team[0].summary.table.threads_in_words}, "
+            f"Left out: {plural(len(team), 'case')} of "
+            f"{team[0].summary.key.table.threads_in_words}, "
             "because the experiment compares threads of one process."
         )
 
@@ -83,9 +84,9 @@ def lacking_beside(cases: Sequence[CaseFinding]) -> Iterator[str]:
 def _how(cases: Sequence[CaseFinding]) -> str:
     reasons = joined(
         dict.fromkeys(
-            one_line(f"{status}: {joined(case.summary.reasons.get(status, ())) or 'no reason'}")
-            for case in cases
-            for status in case.summary.excluded
+            one_line(f"{status}: {joined(happened.reasons.get(status, ())) or 'no reason'}")
+            for happened in (case.summary.circumstances for case in cases)
+            for status in happened.excluded
         )
     )
     return f" ({reasons})" if reasons else ""
@@ -136,7 +137,7 @@ def _head(rows: Sequence[Row], time: Column) -> list[Written[Row]]:
     def mean(row: Row) -> str:
         if row.measured.sample is not None:
             return fixed(row.measured.sample.mean, decimals)
-        return "left out" if row.measured.case.summary.skip_reason is not None else "n/a"
+        return "left out" if row.measured.case.summary.was_skipped else "n/a"
 
     def interval(row: Row) -> str:
         sample = row.measured.sample
@@ -153,7 +154,7 @@ def _head(rows: Sequence[Row], time: Column) -> list[Written[Row]]:
 
 
 def _cpus(row: Row) -> str:
-    return one_line(str(row.measured.case.summary.cpus or NOTHING))
+    return one_line(str(row.measured.case.summary.key.cpus or NOTHING))
 
 
 def _ratios(other: Callable[[RowT], str]) -> list[Written[RowT]]:
@@ -177,5 +178,5 @@ def _ratios(other: Callable[[RowT], str]) -> list[Written[RowT]]:
 
 _PINNED_BY: Written[Row] = (
     Column("pinned by", right=False),
-    lambda row: one_line(row.measured.case.summary.mechanism or "nothing"),
+    lambda row: one_line(row.measured.case.summary.key.mechanism or "nothing"),
 )

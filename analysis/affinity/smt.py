@@ -68,14 +68,18 @@ def _alone(case: Measured, group: Sequence[Measured], node: NodeCpus) -> tuple[M
     free = [one for one in solos if leaves_all(one.case.summary)]
     if leaves_all(case.case.summary):
         return tuple(free[:1])
-    pinned = [one for one in solos if one.case.summary.binding == "pin"]
-    kinds = node.kinds_of(case.case.summary.cpus)
+    pinned = [one for one in solos if one.case.summary.key.binding == "pin"]
+    kinds = node.kinds_of(case.case.summary.key.cpus)
     if not kinds:
         # Where kinds are unknown only the same selection is surely of the same kind.
-        same = [one for one in pinned if one.case.summary.selection == case.case.summary.selection]
+        same = [
+            one
+            for one in pinned
+            if one.case.summary.key.selection == case.case.summary.key.selection
+        ]
         return tuple(same[:1])
     of_kinds = [
-        next((one for one in pinned if node.kinds_of(one.case.summary.cpus) == (kind,)), None)
+        next((one for one in pinned if node.kinds_of(one.case.summary.key.cpus) == (kind,)), None)
         for kind in kinds
     ]
     known = tuple(one for one in of_kinds if one is not None)

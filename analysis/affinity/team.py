@@ -10,7 +10,7 @@ import numpy as np
 
 from analysis.affinity.timed_cases import cases_of, column_means
 from analysis.format.numbers import mean_count, percent
-from analysis.records.fields import METRIC
+from analysis.records.metrics import METRIC
 from analysis.records.team_looks import THREADMAP
 from analysis.results.node_files import NodeCpus, cpus_of, node_cpus
 from analysis.results.sources import Results

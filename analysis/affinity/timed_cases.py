@@ -13,11 +13,11 @@ import yaml
 
 from analysis.objectives import TIME, Objective
 from analysis.published import FOLDER
-from analysis.records.fields import METRIC
+from analysis.records.metrics import METRIC
 from analysis.records.runs import good_runs
 from analysis.records.team_looks import THREADMAP
 from analysis.results.baselines import leaves_all
-from analysis.results.case_summary import grouped
+from analysis.results.case import grouped
 from analysis.results.sources import Results
 from analysis.results.turns import are_in_turn
 from analysis.statistics.difference import Difference
@@ -51,7 +51,7 @@ class Measured:
     @property
     def threads(self) -> int:
         """How many threads it has."""
-        return self.case.summary.table.threads
+        return self.case.summary.key.table.threads
 
 
 @dataclass(frozen=True)
@@ -133,10 +133,10 @@ def by_setting(cases: Iterable[Measured]) -> list[list[Measured]]:
     """Return the cases in groups that share all but the placement and the number of threads."""
 
     def setting(measured: Measured) -> tuple[object, ...]:
-        case, table = measured.case.summary, measured.case.summary.table
+        case, table = measured.case.summary, measured.case.summary.key.table
         build = table.variant, table.size, table.schedule, table.wait_policy
-        settings = case.governor, case.scheduling
-        return case.study, case.node_id, *build, *settings, case.engine
+        settings = case.key.governor, case.key.scheduling
+        return case.key.study, case.key.node_id, *build, *settings, case.key.engine
 
     return grouped(cases, setting)
 
@@ -209,22 +209,22 @@ def cases_of(findings: Findings, app: str) -> list[CaseFinding]:
     return [
         case
         for case in _cases(findings, app)
-        if case.summary.table.ranks is None and not case.summary.beside
+        if case.summary.key.table.ranks is None and not case.summary.key.beside
     ]
 
 
 def cases_beside(findings: Findings, app: str) -> list[CaseFinding]:
     """Return the cases of a program that the experiments leave out for their co-runners."""
-    return [case for case in _cases(findings, app) if case.summary.beside]
+    return [case for case in _cases(findings, app) if case.summary.key.beside]
 
 
 def cases_of_ranks(findings: Findings, app: str) -> list[CaseFinding]:
     """Return the cases of a program that the experiments leave out because they are of ranks."""
-    return [case for case in _cases(findings, app) if case.summary.table.ranks is not None]
+    return [case for case in _cases(findings, app) if case.summary.key.table.ranks is not None]
 
 
 def _cases(findings: Findings, app: str) -> list[CaseFinding]:
-    return [case for case in findings.cases if case.summary.table.app == app]
+    return [case for case in findings.cases if case.summary.key.table.app == app]
 
 
 @cache
@@ -250,11 +250,11 @@ def published_of(experiment: str, size: str, selection: str) -> Published | None
 def published_for(experiment: str, case: CaseFinding) -> Published | None:
     """Return what was published of a case's size, threads and placement: pinned, or left alone."""
     summary = case.summary
-    selection, binding = str(summary.selection), summary.binding
+    selection, binding = str(summary.key.selection), summary.key.binding
     if binding != ("none" if selection == "all" else "pin"):
         return None
-    numbers = published_of(experiment, str(summary.table.size), selection)
-    return numbers if numbers is not None and numbers.threads == summary.table.threads else None
+    numbers = published_of(experiment, str(summary.key.table.size), selection)
+    return numbers if numbers is not None and numbers.threads == summary.key.table.threads else None
 
 
 def sources_of(published: Iterable[Published | None]) -> str:

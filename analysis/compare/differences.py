@@ -108,7 +108,7 @@ def _facts_of_programs(records: Iterable[Record]) -> _Facts:
 
 
 def _settings(results: Results, case: CaseFinding) -> _Facts:
-    region = case.summary.table.region
+    region = case.summary.key.table.region
     case_id = case.case_id.removesuffix(f":{region}")
     seen = results.runs.settings.of(case_id) if results.runs else {}
     return {name: dict.fromkeys(values) for name, values in seen.items() if name != GOVERNOR}

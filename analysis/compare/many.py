@@ -20,7 +20,7 @@ from analysis.compare.tables import ratio_cells
 from analysis.format.numbers import finite
 from analysis.format.table import Column, Table
 from analysis.objectives import EDP, Objective
-from analysis.results.case_summary import grouped
+from analysis.results.case import grouped
 from analysis.results.node_facts import NodeFacts
 from analysis.results.node_files import node_facts
 from analysis.results.sources import Results
@@ -198,7 +198,7 @@ def _all_best(findings: Findings, as_governor: str | None) -> Iterator[tuple[Set
 
 def _under(case: CaseFinding, as_governor: str | None) -> tuple[object, ...]:
     governor = governor_of(case) or as_governor or _UNKNOWN
-    return governor, case.summary.scheduling, case.summary.beside
+    return governor, case.summary.key.scheduling, case.summary.key.beside
 
 
 def _setting(
@@ -211,9 +211,9 @@ def _setting(
         table.key.schedule,
         table.key.wait_policy,
         governor_of(case) or as_governor or _UNKNOWN,
-        case.summary.scheduling,
-        case.summary.beside,
-        case.summary.guest,
+        case.summary.key.scheduling,
+        case.summary.key.beside,
+        case.summary.key.guest,
         objective.identity,
     )
 
@@ -309,7 +309,7 @@ def _setting_table(nodes: Sequence[NodeOfMany], setting: Setting) -> Table:
         *([f"not compared in it: {', '.join(missing)}"] if missing else []),
     ]
     rows = [case.summary for _, _, best in here for case in best.table.cases]
-    title = setting.title(takes_schedule=not any(row.no_schedule for row in rows))
+    title = setting.title(takes_schedule=not any(row.key.no_schedule for row in rows))
     return Table(
         caption=f"{title}: {objective.noun}",
         columns=columns,

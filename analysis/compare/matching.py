@@ -47,13 +47,13 @@ def matched_tables(
 
 
 def _of_the_same(table: TableFindings) -> tuple[object, ...]:
-    key, guest = table.key, table.cases[0].summary.guest
+    key, guest = table.key, table.cases[0].summary.key.guest
     return algorithm_of(table), key.region, key.ranks, key.threads, guest
 
 
 def algorithm_of(table: TableFindings) -> str:
     """Return what a table's program computes: the app's name, unless several apps do so."""
-    return table.cases[0].summary.algorithm or table.key.app
+    return table.cases[0].summary.key.algorithm or table.key.app
 
 
 def _likeness(a: TableFindings, b: TableFindings) -> tuple[bool, ...]:
@@ -121,8 +121,8 @@ def _only_possible(key: _Key, keys: Sequence[_Key]) -> int | None:
 def _row_key(case: CaseFinding, as_governor: str | None) -> _Key:
     return (
         case.mapping,
-        case.summary.vcpu_mapping or case.summary.beside or "",
-        case.summary.scheduling,
+        case.summary.key.vcpu_mapping or case.summary.key.beside or "",
+        case.summary.key.scheduling,
         governor_of(case) or as_governor,
     )
 
@@ -133,7 +133,7 @@ def governor_of(case: CaseFinding) -> str | None:
         return None
     if case.governor != CURRENT_GOVERNOR:
         return case.governor
-    read = case.summary.governors_read
+    read = case.summary.circumstances.governors_read
     return str(read[0]) if len(read) == 1 else None
 
 
@@ -174,7 +174,8 @@ def unlike_metrics(a: TableFindings, b: TableFindings) -> Iterator[str]:
 
 def _facts(table: TableFindings, name: str) -> list[str]:
     """Return what the rows of a table have for a fact, each once."""
-    return sorted({fact for case in table.cases if (fact := getattr(case.summary, name))})
+    facts = (getattr(case.summary.key, name) for case in table.cases)
+    return sorted({fact for fact in facts if fact})
 
 
 def unknown_governors(matched: Sequence[Matched]) -> Iterator[str]:

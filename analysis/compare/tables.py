@@ -10,7 +10,7 @@ from analysis.compare.side_by_side import Agreement, Pair, Ratio, Row, Side, Sid
 from analysis.format.numbers import NOTHING, finite, fixed
 from analysis.format.table import Column, Table
 from analysis.objectives import Objective
-from analysis.records.fields import TABLE_KEYS
+from analysis.records.keys import TABLE_KEYS
 from analysis.statistics.difference import MIN_TRIMMED, SHARE
 from analysis.statistics.sample import Interval
 from analysis.verdict.phrases import WIDEST
@@ -92,8 +92,8 @@ def _summary(both: SideBySide) -> Table:
 
 
 def _table(both: SideBySide, pair: Pair) -> Table:
-    in_guest = any(row.case.summary.vcpu_mapping for row in pair.rows)
-    is_asked = any(row.case.summary.scheduling for row in pair.rows)
+    in_guest = any(row.case.summary.key.vcpu_mapping for row in pair.rows)
+    is_asked = any(row.case.summary.key.scheduling for row in pair.rows)
     is_direct = any(row.direct for row in pair.rows)
     unit = pair.objective.unit
     both_numbers = any(row.a and row.b and row.a.number != row.b.number for row in pair.rows)
@@ -152,11 +152,11 @@ def _number(row: Row, both_numbers: bool) -> str:
 
 def _head(row: Row, in_guest: bool, is_asked: bool) -> tuple[str, ...]:
     case = row.case
-    vcpus = (one_line(case.summary.vcpu_mapping or NOTHING),) if in_guest else ()
+    vcpus = (one_line(case.summary.key.vcpu_mapping or NOTHING),) if in_guest else ()
     governors = dict.fromkeys(side.case.governor for side in (row.a, row.b) if side)
-    beside = f" beside {case.summary.beside}" if case.summary.beside else ""
+    beside = f" beside {case.summary.key.beside}" if case.summary.key.beside else ""
     mapping = one_line(f"{case.mapping}{beside}")
-    scheduling = (one_line(case.summary.scheduling or CURRENT),) if is_asked else ()
+    scheduling = (one_line(case.summary.key.scheduling or CURRENT),) if is_asked else ()
     return (*vcpus, mapping, *scheduling, one_line(" = ".join(governors)))
 
 
@@ -240,8 +240,8 @@ def raw_row(both: SideBySide, pair: Pair, row: Row) -> dict[str, object]:
         "unit": pair.objective.unit,
         "better": DIRECTIONS[pair.objective.higher],
         "mapping": row.case.mapping,
-        "vcpu_mapping": row.case.summary.vcpu_mapping,
-        "scheduling": row.case.summary.scheduling or None,
+        "vcpu_mapping": row.case.summary.key.vcpu_mapping,
+        "scheduling": row.case.summary.key.scheduling or None,
     }
     for name, side, table in (("a", row.a, pair.a), ("b", row.b, pair.b)):
         values |= {

@@ -170,7 +170,7 @@ def draw_migrations(
     shown = [
         measure
         for measure in _MIGRATIONS
-        if any(case.summary.measures[measure].n != 0 for case in table.cases)
+        if any(case.summary.stats[measure].n != 0 for case in table.cases)
     ]
     if not shown:
         return NotDrawn(
@@ -203,9 +203,9 @@ def _axes_in_words(axes: Sequence[Axes]) -> str:
 
 def _means(cases: Sequence[CaseFinding], measure: str) -> dict[int, float]:
     return {
-        row: case.summary.measures[measure].mean
+        row: case.summary.stats[measure].mean
         for row, case in enumerate(cases)
-        if case.summary.measures[measure].n != 0
+        if case.summary.stats[measure].n != 0
     }
 
 
@@ -243,7 +243,7 @@ def draw_kinds(results: Results, table: TableFindings, name: str) -> Drawing | N
     """Draw the mean frequency on each core kind, and the share of CPU time on it."""
     cases = table.cases
     frequencies = cases_by_kind(cases, _frequencies_of)
-    shares = cases_by_kind(cases, lambda case: case.summary.residency)
+    shares = cases_by_kind(cases, lambda case: case.summary.means_by_kind("residency"))
     fields = {"freq_ghz": frequencies, "residency": shares}
     shown = [field for field, values in fields.items() if values]
     if not shown:
@@ -277,10 +277,9 @@ def draw_kinds(results: Results, table: TableFindings, name: str) -> Drawing | N
 
 def _frequencies_of(case: CaseFinding) -> Mapping[str, float]:
     """Return the mean frequencies by kind, or that over all CPUs where no more is known."""
-    of_all = case.summary.measures["freq_mean_ghz"]
-    if case.summary.freq_ghz or of_all.n == 0:
-        return case.summary.freq_ghz
-    return {ANY_KIND: of_all.mean}
+    of_all = case.summary.stats["freq_mean_ghz"]
+    by_kind = case.summary.means_by_kind("freq_ghz")
+    return by_kind if by_kind or of_all.n == 0 else {ANY_KIND: of_all.mean}
 
 
 def cases_by_kind(

@@ -25,6 +25,7 @@ from analysis.figures.style import (
     cores_of,
     marker_style,
 )
+from analysis.measures import ENERGY_BY_KIND
 from analysis.statistics.difference import Difference
 from analysis.verdict.model import CaseFinding, TableFindings
 
@@ -38,10 +39,7 @@ _APART = 0.16
 
 def draw_energy_by_kind(table: TableFindings, name: str) -> Drawing | None:
     """Draw each case's joules, the core kinds stacked; None where none was measured."""
-    values = cases_by_kind(
-        table.cases,
-        lambda case: {kind: of.mean for kind, of in case.summary.energy_by_kind.items() if of.n},
-    )
+    values = cases_by_kind(table.cases, lambda case: case.summary.means_by_kind(ENERGY_BY_KIND))
     if not values:
         return None
     entries = [area_entry(cores_of(kind), kind) for kind in values]

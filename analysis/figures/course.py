@@ -29,7 +29,7 @@ def draw_course(table: TableFindings, name: str) -> Drawing | None:
     None where none was measured: for the reasons that the figure of each thread's CPU time gives.
     """
     cases = table.cases
-    courses = {row: case.summary.course for row, case in enumerate(cases)}
+    courses = {row: case.summary.profiles.get("course", ()) for row, case in enumerate(cases)}
     courses = {row: course for row, course in courses.items() if _busiest_s(course) > 0}
     if not courses:
         return None

@@ -103,7 +103,11 @@ def not_drawn(count: int, what: str, of: str = "") -> str:
 def why_not_measured(results: Results, cases: Sequence[CaseFinding], fields: Sequence[str]) -> str:
     """Return why none of the cases has these fields (of a record)."""
     if not any(case.summary.has_runs for case in cases):
-        skip_reasons = [case.summary.skip_reason for case in cases if case.summary.skip_reason]
+        skip_reasons = [
+            case.summary.circumstances.skip_reason
+            for case in cases
+            if case.summary.circumstances.skip_reason
+        ]
         return _distinct_reasons(skip_reasons) or "no run that could be averaged"
     summaries = [case.summary for case in cases]
     return _distinct_reasons(results.why_absent(summaries, fields)) or NO_REASON

@@ -50,7 +50,7 @@ from analysis.figures.style import (
     marker_style,
 )
 from analysis.format.numbers import percent, three_digits
-from analysis.records.fields import METRIC
+from analysis.records.metrics import METRIC
 from analysis.verdict.model import CaseFinding
 from analysis.verdict.phrases import WIDEST
 from base.text import one_line, plural
@@ -193,7 +193,7 @@ def _of_two(row: Row) -> bool:
 
 
 def _workload(sharing: Sharing) -> str:
-    return one_line(str(sharing[0].measured.case.summary.table.size))
+    return one_line(str(sharing[0].measured.case.summary.key.table.size))
 
 
 def _by_place(sharing: Sharing, cases: Sequence[CaseFinding]) -> list[Row | None]:
@@ -203,7 +203,7 @@ def _by_place(sharing: Sharing, cases: Sequence[CaseFinding]) -> list[Row | None
 
 
 def _place(case: CaseFinding) -> tuple[str, str | None]:
-    return case.mapping, case.summary.cpus
+    return case.mapping, case.summary.key.cpus
 
 
 def _ratios(rows: Sequence[Row | None]) -> dict[int, float]:

@@ -29,7 +29,7 @@ from analysis.figures.rows import runs_by_case
 from analysis.overview.settings import overviews_of
 from analysis.processes import how_many, pool
 from analysis.records.team_looks import THREADMAP
-from analysis.results.case_summary import grouped
+from analysis.results.case import grouped
 from analysis.results.sources import Results, open_results
 from analysis.verdict.model import Findings
 from base.errors import UserError
@@ -84,8 +84,8 @@ def affinity_figures(
 def _build(sharing: Sharing) -> tuple[str, ...]:
     """Return what workloads share that stand beside each other: build, governor and all else."""
     case = sharing[0].measured.case.summary
-    of_table = case.table.variant, case.table.schedule, case.table.wait_policy
-    return *of_table, case.scheduling, case.governor
+    of_table = case.key.table.variant, case.key.table.schedule, case.key.table.wait_policy
+    return *of_table, case.key.scheduling, case.key.governor
 
 
 def all_figures(results: Results, findings: Findings) -> Iterator[Drawing | NotDrawn]:

@@ -8,7 +8,7 @@ from analysis.figures.drawing import Drawing, NotDrawn, extremes, sentences, why
 from analysis.figures.rows import area_entry, label_empty_rows, row_figure, write_beside
 from analysis.figures.style import KNOWN_KINDS, cores_of, kind_style
 from analysis.format.numbers import percent
-from analysis.records.fields import MAX_TEAM
+from analysis.measures import PROFILES
 from analysis.results.sources import Results
 from analysis.verdict.model import TableFindings
 from base.text import plural
@@ -20,6 +20,7 @@ _HEIGHT = 0.72
 _GAP = 0.14
 # Left and bottom, width and height; in per cent, and in rows.
 _Bar = tuple[float, float, float, float]
+_MAX_THREADS = PROFILES["team_cpu_s"]
 _FIELDS = ("team_cpu_s", "imbalance")
 
 
@@ -31,7 +32,7 @@ def draw_imbalance(
     Yields nothing for results that were not asked for it: imported or published ones.
     """
     cases = table.cases
-    teams = {row: case.summary.team_cpu_s for row, case in enumerate(cases)}
+    teams = {row: case.summary.profiles.get("team_cpu_s", ()) for row, case in enumerate(cases)}
     teams = {row: team for row, team in teams.items() if team}
     if not teams:
         if results.why_absent([case.summary for case in cases], _FIELDS):
@@ -48,16 +49,16 @@ def draw_imbalance(
             **kind_style(kind).areas,
         )  # fmt: skip
     axes[0].set_xlim(0, 100)
-    imbalances = {row: cases[row].summary.measures["imbalance"] for row in teams}
+    imbalances = {row: cases[row].summary.stats["imbalance"] for row in teams}
     known = {row: of.mean for row, of in imbalances.items() if of.n != 0}
     write_beside(axes[0], {row: percent(known[row]) if row in known else "n/a" for row in teams})
     label_empty_rows(axes[0], cases, teams)
-    cut = any(len(team) == MAX_TEAM for team in teams.values())
+    cut = any(len(team) == _MAX_THREADS for team in teams.values())
     caption = sentences(
         "Means of the runs; in each row a bar a thread, in the order in which they started.",
         "At the right the imbalance, 1 - mean / largest; n/a for one thread, and where threads "
         "that wait may use CPU time.",
-        f"Of larger teams {plural(MAX_TEAM, 'thread')} are shown." if cut else "",
+        f"Of larger teams {plural(_MAX_THREADS, 'thread')} are shown." if cut else "",
     )
     alt = sentences(
         f"Bars of the threads' CPU time in {plural(len(teams), 'case')}.",

@@ -19,7 +19,7 @@ from analysis.figures.drawing import (
 from analysis.figures.rows import LEGEND_IN, case_entries, entry, legend_lines, look, put_legend
 from analysis.figures.style import GREY, label_text
 from analysis.objectives import ENERGY, TIME
-from analysis.results.case_summary import grouped
+from analysis.results.case import grouped
 from analysis.results.sources import Results
 from analysis.statistics.decision import pareto_front
 from analysis.verdict.model import CaseFinding, Findings, TableFindings
@@ -92,11 +92,11 @@ def _why_no_point(results: Results, tables: Sequence[TableFindings], *, is_lost:
 
 
 def _points(cases: Sequence[CaseFinding]) -> list[_Point]:
-    baselines = {case.summary.setting: case for case in cases if case.is_baseline}
+    baselines = {case.summary.key.setting: case for case in cases if case.is_baseline}
     points = []
     for case in cases:
-        baseline = baselines.get(case.summary.setting)
-        if baseline is None or case is baseline or case.summary.beside:
+        baseline = baselines.get(case.summary.key.setting)
+        if baseline is None or case is baseline or case.summary.key.beside:
             continue
         time, energy = (case.mean_ratio(baseline, objective) for objective in (TIME, ENERGY))
         if math.isfinite(time + energy):

@@ -159,7 +159,7 @@ def _prepare(axes: Axes, title: str, cases: Sequence[CaseFinding]) -> None:
 
 
 def _settings(case: CaseFinding) -> tuple[str, str, str | None]:
-    return case.governor, case.summary.scheduling, case.summary.beside
+    return case.governor, case.summary.key.scheduling, case.summary.key.beside
 
 
 def label_empty_rows(
@@ -170,7 +170,7 @@ def label_empty_rows(
         if row in drawn:
             continue
         text = "n/a"
-        if case is not None and case.summary.skip_reason is not None:
+        if case is not None and case.summary.was_skipped:
             text = "left out"
         elif case is not None and not case.summary.has_runs:
             text = "no good run"
@@ -277,7 +277,7 @@ def mean_down(runs: RunsByCase) -> float:
 
 def look(case: CaseFinding) -> tuple[SelectionStyle, str]:
     """Return style and marker of a case: of its mapping onto the node's CPUs."""
-    placing = case.summary.placing
+    placing = case.summary.key.placing
     return selection_style(placing.selection), marker_of(placing.binding)
 
 

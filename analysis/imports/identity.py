@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from analysis.records.fields import TABLE_KEYS
+from analysis.records.keys import TABLE_KEYS
 from analysis.results.summaries import UNKNOWN
 from base.errors import UserError
 from base.files import digest_of

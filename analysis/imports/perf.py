@@ -19,7 +19,7 @@ from typing import Any
 from analysis.imports.identity import FIELDS, Identifier, Identity, Numbers
 from analysis.imports.perf_log import Block, in_ns, read_log
 from analysis.imports.summary_file import add_summaries
-from analysis.results.case_summary import with_unit_last
+from analysis.measures import csv_column
 from analysis.results.summaries import FILE
 from base.errors import UserError
 from base.reading import Reading, Unavailable, reading_of
@@ -497,7 +497,7 @@ def summary_fields(average: _Log, repeats: int, energy: _Log) -> dict[str, str]:
         if name in measured.fields:
             digits = _FREQUENCY_DIGITS if name == "freq_mean_ghz" else _MAX_DIGITS
             rows = energy.block.rows if name in ENERGY.values() else block.rows
-            columns[with_unit_last(name, "mean")] = plain(float(measured.fields[name]), digits)
+            columns[csv_column(name, "mean")] = plain(float(measured.fields[name]), digits)
             columns |= _deviation(name, _error_of(rows, event), repeats)
     reasons = {name: measured.unavailable.get(name) for name in ("elapsed_s", *_MEASURES)}
     columns["reasons"] = "; ".join(
@@ -524,7 +524,7 @@ def _deviation(measure: str, error: float | None, repeats: int) -> dict[str, str
     """Return the deviation of the runs; nothing where perf printed an error of 0.00 %."""
     if not error:
         return {}
-    return {with_unit_last(measure, "sd"): plain(error * repeats**0.5, _DIGITS)}
+    return {csv_column(measure, "sd"): plain(error * repeats**0.5, _DIGITS)}
 
 
 def plain(value: float, digits: int = _MAX_DIGITS) -> str:

@@ -21,7 +21,7 @@ from analysis.latency.agreement import (
 from analysis.latency.clusters import Clusters, enough
 from analysis.latency.model import Latency
 from analysis.latency.partners import NEXT, Team
-from analysis.results.case_summary import grouped
+from analysis.results.case import grouped
 from analysis.verdict import phrases
 from base.cpulist import format_cpulist, named_cpus
 from base.text import first_of, one_line, plural

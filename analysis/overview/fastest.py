@@ -15,7 +15,7 @@ from analysis.format.numbers import ends, rounded, three_digits
 from analysis.objectives import TIME
 from analysis.overview.grid import Setting, labels_of_cases
 from analysis.records.first_records import command_lines
-from analysis.results.case_summary import grouped
+from analysis.results.case import grouped
 from analysis.results.sources import Results
 from analysis.statistics.decision import ALPHA
 from analysis.statistics.difference import Difference, centre_of, cut_of
@@ -101,13 +101,13 @@ def _candidates(findings: Findings) -> Iterator[_Placed]:
         if table.fixed_time or table.key.region:
             continue
         for case in table.cases:
-            if TIME in case.samples and case.lost.usable and not case.summary.beside:
+            if TIME in case.samples and case.lost.usable and not case.summary.key.beside:
                 yield _Placed(at, table, case)
 
 
 def _work(placed: _Placed) -> tuple[object, ...]:
     """Return what cases share that do the same work on the same kind of machine."""
-    return placed.table.key.app, placed.table.key.size, placed.case.summary.of_vcpus is not None
+    return placed.table.key.app, placed.table.key.size, placed.case.summary.key.of_vcpus is not None
 
 
 def _winner(results: Results, cases: Sequence[_Placed]) -> Iterator[_Winner]:

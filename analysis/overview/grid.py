@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from analysis.objectives import TIME, Objective
-from analysis.records.fields import TableKey
-from analysis.results.case_summary import grouped
+from analysis.records.keys import TableKey
+from analysis.results.case import grouped
 from base.text import one_line, plural
 
 # The words of comparisons, which are analysis.statistics.decision's. `mean`: in its setting

@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 from analysis.format.numbers import percent
 from analysis.format.table import joined
+from analysis.measures import SHOWN
 from analysis.objectives import ENERGY, OBJECTIVES, TIME, Objective
 from analysis.overview.fastest import fastest
 from analysis.overview.grid import Overview, Setting, labels_of_cases, labels_of_verdicts
-from analysis.records.fields import MEASURES
-from analysis.results.case_summary import PLACEMENTS, grouped
+from analysis.results.case import PLACEMENTS, grouped
 from analysis.results.sources import Results
 from analysis.results.turns import ORDER
 from analysis.verdict.answers import answer_of
@@ -41,13 +41,11 @@ _MAX_REASONS = 2
 # A change of energy beside a gain in time, or the reverse, is named from here on.
 _LEAST_SHOWN = 0.01
 _ANSWERED = (TIME, ENERGY)
-_NAMES = dict(
-    zip(
-        MEASURES,
-        ("time", "frequency", "migrations", "context switches", "cache misses", "energy"),
-        strict=True,
-    )
-)
+_NAMES = {
+    measure.field: measure.objective or measure.noun
+    for measure in SHOWN
+    if measure.noun and not measure.by_kind
+}
 # A reason begins with the event or source that it is of.
 _OF_EVENT = re.compile(r"[A-Za-z][\w.-]*: ")
 
@@ -78,7 +76,7 @@ def remarks(
         yield Remark(ANSWER, text)
     cases = findings.cases
     # Regions are parts of the same runs.
-    whole = [case for case in cases if case.summary.table.region is None]
+    whole = [case for case in cases if case.summary.key.table.region is None]
     for label, texts in (
         ("Fastest", () if findings.raced else fastest(results, findings, settings)),
         ("Modes", _modes(settings, findings)),
@@ -177,7 +175,7 @@ def _options(table: TableFindings, verdict: Verdict) -> Iterator[tuple[str, Case
 
 
 def _is_of(case: CaseFinding, verdict: Verdict) -> bool:
-    return (case.governor, case.summary.beside) == (verdict.governor, verdict.beside)
+    return (case.governor, case.summary.key.beside) == (verdict.governor, verdict.beside)
 
 
 def _groups(advised: Sequence[_Advised]) -> list[tuple[str, list[_Advised]]]:
@@ -343,20 +341,20 @@ def _disturbed(cases: Iterable[CaseFinding]) -> Iterator[str]:
     summaries = [case.summary for case in cases]
     runs = sum(summary.n or 0 for summary in summaries)
     for what in DISTURBANCES:
-        if count := sum(summary.disturbed.get(what, 0) for summary in summaries):
+        if count := sum(summary.circumstances.disturbed.get(what, 0) for summary in summaries):
             yield f"{count} of {plural(runs, 'run')} {what}"
 
 
 def _left_out(cases: Iterable[CaseFinding]) -> Iterator[str]:
     """Yield the mappings of the cases that were not run, by reason."""
-    skipped = [case for case in cases if case.summary.skip_reason is not None]
+    skipped = [case for case in cases if case.summary.was_skipped]
     everywhere = {case.full_mapping for case in skipped} - {
-        case.full_mapping for case in cases if case.summary.skip_reason is None
+        case.full_mapping for case in cases if not case.summary.was_skipped
     }
-    for those in grouped(skipped, lambda case: case.summary.skip_reason):
+    for those in grouped(skipped, lambda case: case.summary.circumstances.skip_reason):
         names = list(dict.fromkeys(case.full_mapping for case in those))
         in_some = "" if set(names) <= everywhere else f" in {plural(len(those), 'case')}"
-        reason = str(those[0].summary.skip_reason)
+        reason = str(those[0].summary.circumstances.skip_reason)
         yield f"{listed(names)}{in_some}: {reason.removeprefix('left out: ')}"
 
 
@@ -369,8 +367,8 @@ def _missing(cases: Iterable[CaseFinding], *, is_elsewhere: bool) -> Iterator[st
     by_reason: dict[str, Counter[_Lack]] = {}
     for summary in measured:
         for measure, name in _NAMES.items():
-            lack = _Lack(name, in_some_runs=summary.measures[measure].is_known)
-            for reason in summary.reasons.get(measure, ()):
+            lack = _Lack(name, in_some_runs=summary.stats[measure].is_known)
+            for reason in summary.circumstances.reasons.get(measure, ()):
                 by_reason.setdefault(reason, Counter())[lack] += 1
     for reason, lacks in _together(by_reason).items():
         parts = []
@@ -402,10 +400,10 @@ def _excluded(cases: Iterable[CaseFinding]) -> Iterator[str]:
     counts: Counter[str] = Counter()
     reasons: dict[str, dict[str, None]] = {}
     for case in cases:
-        counts.update(case.summary.excluded)
-        for status in case.summary.excluded:
+        counts.update(case.summary.circumstances.excluded)
+        for status in case.summary.circumstances.excluded:
             of_status = reasons.setdefault(status, {})
-            of_status.update(dict.fromkeys(case.summary.reasons.get(status, ())))
+            of_status.update(dict.fromkeys(case.summary.circumstances.reasons.get(status, ())))
     if not counts:
         return
     parts = []
@@ -436,10 +434,12 @@ def _unproved(cases: Sequence[CaseFinding]) -> Iterator[str]:
     """Yield in how many runs it is not proved where threads were, and why."""
     summaries = [case.summary for case in cases if case.summary.has_runs]
     for what, field in zip(("threads", "virtual CPUs", "co-runners"), PLACEMENTS, strict=True):
-        if count := sum(summary.unproved.get(field, 0) for summary in summaries):
+        if count := sum(summary.circumstances.unproved.get(field, 0) for summary in summaries):
             runs = sum(summary.n or 0 for summary in summaries)
             reasons = dict.fromkeys(
-                reason for summary in summaries for reason in summary.reasons.get(field, ())
+                reason
+                for summary in summaries
+                for reason in summary.circumstances.reasons.get(field, ())
             )
             why = f": {joined(reasons)}" if reasons else ""
             yield f"where {what} were is not proved in {count} of {plural(runs, 'run')}{why}"

@@ -15,8 +15,8 @@ from analysis.overview.grid import (
     program_names,
     unique_names,
 )
-from analysis.records.fields import TableKey
-from analysis.results.case_summary import grouped
+from analysis.records.keys import TableKey
+from analysis.results.case import grouped
 from analysis.verdict.model import CaseFinding, Findings, TableFindings
 from base.text import one_line
 
@@ -37,13 +37,13 @@ def overviews_of(findings: Findings) -> list[Overview]:
     name_of = program_names([table.key for table in findings.tables])
     return [
         _overview(those, findings.tables, name_of)
-        for those in grouped(lines, lambda line: line[1][0].summary.of_vcpus is not None)
+        for those in grouped(lines, lambda line: line[1][0].summary.key.of_vcpus is not None)
     ]
 
 
 def _shared(case: CaseFinding) -> tuple[object, ...]:
     of = case.summary
-    return of.mpi, case.governor, of.scheduling, of.beside
+    return of.key.mpi, case.governor, of.key.scheduling, of.key.beside
 
 
 def _overview(
@@ -57,7 +57,7 @@ def _overview(
             _under(cases[0], has_governor=len(governors) > 1),
             at,
             cases[0].governor,
-            cases[0].summary.beside,
+            cases[0].summary.key.beside,
             _cells(cases, tables[at]),
             tables[at].compared_by,
         )
@@ -71,8 +71,8 @@ def _under(case: CaseFinding, *, has_governor: bool) -> str:
     of = case.summary
     parts = (
         case.governor if has_governor else "",
-        of.scheduling,
-        f"beside {of.beside}" if of.beside else "",
+        of.key.scheduling,
+        f"beside {of.key.beside}" if of.key.beside else "",
     )
     return one_line(", ".join(filter(None, parts)))
 
@@ -100,7 +100,7 @@ def _cell(case: CaseFinding, objective: Objective, alone: Word, is_best: bool) -
     sample, comparison = case.samples.get(objective), case.comparisons.get(objective)
     word: Word
     if sample is None:
-        word = "absent" if case.summary.skip_reason is None else "left out"
+        word = "absent" if not case.summary.was_skipped else "left out"
         return Cell(word, case.number)
     if comparison is None:
         word = "baseline" if case.is_baseline else alone

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from analysis.measures import OF_KINDS, PLAIN, PROFILES
 from analysis.records.columns import (
     Reasons,
     Sparse,
@@ -18,26 +19,12 @@ from analysis.records.columns import (
     numbers,
     unix_seconds,
 )
-from analysis.records.fields import (
-    COURSE,
-    L1D_MISS_RATE,
-    MAX_METRICS,
-    MAX_TEAM,
-    MEASURES,
-    METRIC,
-    MORE_MEASURES,
-    OF_SCHEDULING,
-    OPTIONAL_KEYS,
-    RANK_SEPARATOR,
-    ROW_KEYS,
-    TABLE_KEYS,
-    TEAM_CPU_S,
-)
-from analysis.records.metrics import METRIC_FACTS, facts_text
+from analysis.records.keys import OF_SCHEDULING, OPTIONAL_KEYS, ROW_KEYS, TABLE_KEYS
+from analysis.records.metrics import MAX_METRICS, METRIC, METRICS, metrics_of_record
 from analysis.records.regions import REGION, region_records
 from configs.core_kinds import KIND_ORDER
-from runners.records.disturbances import SEPARATOR, SHARED, disturbances
-from runners.records.placed_runs import QUARTERS, verdict_of
+from runners.records.disturbances import SHARED, disturbances
+from runners.records.placed_runs import verdict_of
 
 _TEXTS = (
     "study", "study_digest", "study_file", "case_id", "program_digest", "environment_digest",
@@ -54,26 +41,21 @@ _COUNTS = (
 )  # fmt: skip
 _FLAGS = ("warmup", "kinds_declared", "fixed_time", "no_schedule")
 _VERDICTS = ("placement_verdict", "vcpu_placement_verdict", "beside_placement_verdict")
-# Texts that combine several values of a record.
-_COMBINED = ("disturbed", "daemons", "rank_cpus", METRIC_FACTS, "neighbour")
-_BY_KIND = {
-    "freq_ghz": "freq_{}_ghz",
-    "residency": "residency_{}",
-    "cpu_share": "cpu_share_{}",
-    "waited": "waited_{}",
-    "energy_by_kind_j": "energy_by_kind_{}_j",
-}
-_OF_KINDS = tuple(pattern.format(kind) for pattern in _BY_KIND.values() for kind in KIND_ORDER)
+# Tuples, None where there is nothing in them.
+_LISTS = ("disturbed", "daemons", "rank_cpus", METRICS)
+# The task that took most CPU time of all others, where the run shared its CPUs, and that time.
+_NEIGHBOUR = ("neighbour", "neighbour_s")
+_OF_KINDS = tuple(column for measure in OF_KINDS for column in measure.columns)
 # The column that tells which set of reasons a run has.
 REASONS = "unavailable"
 COLUMNS = (
-    *_TEXTS, *_COUNTS, *_FLAGS, *MEASURES, *MORE_MEASURES, *_VERDICTS, *_COMBINED,
-    "started_s", "temperature_c",
+    *_TEXTS, *_COUNTS, *_FLAGS, *PLAIN, *_VERDICTS, *_LISTS, *_NEIGHBOUR, "started_s",
+    "temperature_c",
 )  # fmt: skip
 # The fields that a row takes unchanged, and the names of all that it has.
-_PLAIN = (*_TEXTS, *_COUNTS, *_FLAGS, *MEASURES, *MORE_MEASURES)
-_ROW = (*_PLAIN, *_VERDICTS, *_COMBINED, "started_s", "temperature_c", *_OF_KINDS, REASONS)
-_AS_TEXT = frozenset((*_TEXTS, *_VERDICTS, *_COMBINED))
+_UNCHANGED = (*_TEXTS, *_COUNTS, *_FLAGS, *PLAIN)
+_ROW = (*COLUMNS, *_OF_KINDS, REASONS)
+_AS_TEXT = frozenset((*_TEXTS, *_VERDICTS, "neighbour"))
 _NEEDED = (
     "case_id", "status", *(key for key in TABLE_KEYS if key not in OPTIONAL_KEYS), *ROW_KEYS,
 )  # fmt: skip
@@ -93,11 +75,9 @@ class FrameBuilder:
         self.unusable = 0
         self.reasons = Reasons()
         self.metrics = Sparse(METRIC, str.isprintable, MAX_METRICS)
-        self._sparse = {
-            "l1d_miss_rate": Sparse(L1D_MISS_RATE, KIND_ORDER.__contains__, len(KIND_ORDER)),
-            "metrics": self.metrics,
-            "team_cpu_s": Sparse(TEAM_CPU_S, str.isprintable, MAX_TEAM * len(KIND_ORDER)),
-            "course": Sparse(COURSE, str.isprintable, QUARTERS * len(KIND_ORDER)),
+        self._profiles = {
+            name: Sparse(f"{name}_{{}}", str.isprintable, most * len(KIND_ORDER))
+            for name, most in PROFILES.items()
         }
         self._texts = {name: Texts() for name in _AS_TEXT}
         self._rows: list[tuple[Any, ...]] = []
@@ -116,13 +96,10 @@ class FrameBuilder:
             self.unusable += 1
             return
         self._rows.append(_row(record, self.reasons))
-        sparse = self._sparse
-        sparse["l1d_miss_rate"].add(self._count, record.get("l1d_miss_rate"))
-        sparse["metrics"].add(self._count, record.get("metrics"))
-        sparse["team_cpu_s"].add(
-            self._count, by_number_and_kind(record.get("team_cpu_s"), MAX_TEAM)
-        )
-        sparse["course"].add(self._count, by_number_and_kind(record.get("course"), QUARTERS))
+        self.metrics.add(self._count, record.get("metrics"))
+        for name, profile in self._profiles.items():
+            values = by_number_and_kind(record.get(name), PROFILES[name])
+            profile.add(self._count, values)
         self._count += 1
         if len(self._rows) >= CHUNK:
             self._flush()
@@ -135,12 +112,16 @@ class FrameBuilder:
     def _array(self, name: str, values: tuple[Any, ...]) -> NDArray[Any]:
         if name in _AS_TEXT:
             return self._texts[name].numbered(values)
+        if name in _LISTS:
+            array = np.empty(len(values), dtype=object)
+            array[:] = values
+            return array
         if name in _FLAGS:
             return np.array([value is True for value in values], dtype=bool)
         return np.array(values, dtype=np.int32) if name == REASONS else numbers(values)
 
-    def frame(self) -> tuple[pd.DataFrame, tuple[str, ...]]:
-        """Return all rows and the core kinds of which there are numbers; the rows are used up."""
+    def frame(self) -> pd.DataFrame:
+        """Return all rows, without core kinds of which there is no number; they are used up."""
         self._flush()
         data: dict[str, Any] = {}
         for name in _ROW:
@@ -149,20 +130,12 @@ class FrameBuilder:
                 data[name] = self._texts[name].column(array)
             elif name in _COUNTS and name in _NEEDED:
                 data[name] = array.astype(np.int64)
-            else:
+            elif name not in _OF_KINDS or np.isfinite(array).any():
                 data[name] = array
-        kinds = [kind for kind in KIND_ORDER if _is_known(kind, data)]
-        for kind in set(KIND_ORDER).difference(kinds):
-            for pattern in _BY_KIND.values():
-                del data[pattern.format(kind)]
-        for sparse in self._sparse.values():
+        for sparse in (self.metrics, *self._profiles.values()):
             data |= sparse.columns(self._count)
         # Without a copy, or all numbers would be there twice for a while.
-        return pd.DataFrame(data, copy=False), tuple(kinds)
-
-
-def _is_known(kind: str, data: Mapping[str, Any]) -> bool:
-    return any(np.isfinite(data[pattern.format(kind)]).any() for pattern in _BY_KIND.values())
+        return pd.DataFrame(data, copy=False)
 
 
 def _is_usable(record: Mapping[str, Any]) -> bool:
@@ -179,16 +152,18 @@ def _row(record: Mapping[str, Any], reasons: Reasons) -> tuple[Any, ...]:
     disturbed = disturbances(record)
     # By the clock as it was when the attempt began: one that is set must not misorder runs.
     started_s = unix_seconds(get("started_at")) - (get("clock_set_s") or 0.0)
+    neighbour, neighbour_s = _neighbour(record) if SHARED in disturbed else (None, None)
     return (
-        *map(get, _PLAIN),
+        *map(get, _UNCHANGED),
         verdict_of(record),
         verdict_of(record, "vcpu_placement"),
         verdict_of(record, "beside_placement"),
-        SEPARATOR.join(disturbed) or None,
-        SEPARATOR.join(get("daemons") or ()) or None,
-        RANK_SEPARATOR.join(get("rank_cpus") or ()) or None,
-        facts_text(get("metric_units"), get("metric_better")),
-        _neighbour(record) if SHARED in disturbed else None,
+        disturbed or None,
+        tuple(get("daemons") or ()) or None,
+        tuple(get("rank_cpus") or ()) or None,
+        metrics_of_record(get("metric_units"), get("metric_better")),
+        neighbour,
+        neighbour_s,
         started_s,
         max((get("temperature_before_c") or {}).values(), default=None),
         *_values_by_kind(record),
@@ -197,18 +172,18 @@ def _row(record: Mapping[str, Any], reasons: Reasons) -> tuple[Any, ...]:
 
 
 def _values_by_kind(record: Mapping[str, Any]) -> Iterator[float | None]:
-    for name in _BY_KIND:
-        yield from by_kind(record.get(name))
+    for measure in OF_KINDS:
+        yield from by_kind(record.get(measure.field))
 
 
-def _neighbour(record: Mapping[str, Any]) -> str | None:
-    """Return seconds and command of the task with most CPU time, as `0.21 python`; None if none.
+def _neighbour(record: Mapping[str, Any]) -> tuple[str | None, float | None]:
+    """Return the command of the task with most CPU time and its seconds; None if there is none.
 
     Tasks of another container have time on the CPUs and no entry in /proc, and so have short ones.
     Where such took more than any task that was seen, UNSEEN_TASKS stands for them.
     """
     if record.get("foreign_tasks") is None:
-        return None
+        return None, None
     tasks = [
         (task["cpu_s"], task["command"])
         for task in record["foreign_tasks"]
@@ -219,4 +194,4 @@ def _neighbour(record: Mapping[str, Any]) -> str | None:
     unseen_s = busy_s - sum(seconds for seconds, _ in tasks)
     if unseen_s > most_s:
         most_s, command = unseen_s, UNSEEN_TASKS
-    return f"{most_s:.2f} {command}" if command else None
+    return (command, most_s) if command else (None, None)

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from functools import lru_cache
-from itertools import chain, islice
+from itertools import islice
 from typing import NamedTuple
 
-from analysis.records.fields import MAX_METRICS, METRIC, PLAIN
 from configs.values import DIRECTIONS
 
-# The column of `facts_text`.
-METRIC_FACTS = "facts_of_metrics"
+# The column of a metric in the frame, and of its statistics and facts in files of means.
+METRIC = "metric_{}"
+OF_METRIC = ("mean", "sd", "n", "unit", "better")
+# No study of pinstudy's own has as many.
+MAX_METRICS = 32
+# The unit of a metric that has none.
+PLAIN = "1"
+# The frame's column of what a record says of its metrics.
+METRICS = "metrics"
 # The name in `unavailable` of a record.
 METRIC_REASON = "metrics.{}"
 # Longer names and units are none that a table could show.
@@ -42,13 +47,15 @@ class Metric(NamedTuple):
         return self.units[0] if len(self.units) == 1 and self.units[0] != PLAIN else ""
 
 
-def facts_text(units: dict[str, str] | None, better: dict[str, str] | None) -> str | None:
-    """Return what a record says of its metrics as one text; None where it says nothing.
+def metrics_of_record(
+    units: dict[str, str] | None, better: dict[str, str] | None
+) -> tuple[Metric, ...] | None:
+    """Return the metrics that a record describes; None where it says nothing.
 
-    Runs of an app share this text, so that a frame keeps it once. What is no name or no unit is
-    left out.
+    Runs of an app share them, so that a frame keeps them once. What is no name or no unit is left
+    out.
     """
-    return _text_of(_texts(units), _texts(better or {})) if units is not None else None
+    return _metrics(_texts(units), _texts(better or {})) if units is not None else None
 
 
 def _texts(table: dict[str, str]) -> tuple[tuple[str, str], ...]:
@@ -62,20 +69,16 @@ def _texts(table: dict[str, str]) -> tuple[tuple[str, str], ...]:
 
 # All runs have the metrics of a few apps.
 @lru_cache(maxsize=256)
-def _text_of(units: tuple[tuple[str, str], ...], better: tuple[tuple[str, str], ...]) -> str | None:
+def _metrics(
+    units: tuple[tuple[str, str], ...], better: tuple[tuple[str, str], ...]
+) -> tuple[Metric, ...] | None:
     directions = {name: word for name, word in better if word in DIRECTIONS}
-    facts = [
-        (name, unit.strip() if unit.isprintable() else "", directions.get(name))
+    found = [
+        Metric(name, (unit.strip() if unit.isprintable() else "",), directions.get(name))
         for name, unit in units
         if name.isprintable()
     ]
-    return json.dumps(facts) if facts else None
-
-
-def metrics_in(texts: Iterable[str]) -> list[Metric]:
-    """Return the metrics of a case from the texts of `facts_text` that its runs have."""
-    facts = chain.from_iterable(json.loads(text) for text in texts)
-    return merged(Metric(name, (unit,), better) for name, unit, better in facts)
+    return tuple(found) or None
 
 
 def merged(metrics: Iterable[Metric]) -> list[Metric]:
@@ -91,7 +94,14 @@ def merged(metrics: Iterable[Metric]) -> list[Metric]:
         directions.setdefault(metric.name, set()).update(filter(None, (metric.better,)))
     return [
         Metric(
-            name, tuple(of), next(iter(directions[name])) if len(directions[name]) == 1 else None
+            name,
+            tuple(names),
+            next(iter(directions[name])) if len(directions[name]) == 1 else None,
         )
-        for name, of in units.items()
+        for name, names in units.items()
     ]
+
+
+def metric_column(name: str, word: str) -> str:
+    """Return the column of one of OF_METRIC in files of means: `metric_rate_mean`."""
+    return f"{METRIC.format(name)}_{word}"

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.records.fields import ROW_KEYS, TABLE_KEYS
 from analysis.records.first_records import FirstRecords
 from analysis.records.frame import REASONS, FrameBuilder
+from analysis.records.keys import ROW_KEYS, TABLE_KEYS
 from analysis.records.race_records import RaceReader
 from analysis.records.regions import REGION
 from analysis.records.settings_seen import SettingsSeen
@@ -35,18 +35,16 @@ _RUN = ("case_id", "warmup", "repetition")
 class Runs:
     """The records of a results folder: one row a record, oldest attempt first.
 
-    `frame` has the columns COLUMNS, then `freq_<kind>_ghz`, `residency_<kind>`,
-    `cpu_share_<kind>`, `waited_<kind>` and `energy_by_kind_<kind>_j` for each of `kinds`, the core
-    kinds of which anything was measured, best first. Texts are categoricals (which may have
-    categories that no row uses), numbers floats and NaN where nothing was measured,
-    `threads` and `case_number` integers. `started_s` is in seconds since 1970, `temperature_c` that
-    of the hottest package before the run. Of interchangeable nodes that divide a study `node_id` is
-    the name of their pool, and MADE_ON has the node. Where any record has them,
-    `l1d_miss_rate_<kind>`, `team_cpu_s_<thread> <kind>`, `course_<quarter> <kind>` and
-    `metric_<name>` follow, the app's own numbers; `more_metrics` tells that there were more names
-    than the 32 that are kept. `ruled` tells that a precision or a race ended cases, `raced` that it
-    was a race; `planned_looks` is how often results may have been looked at, to end the study when
-    they decide.
+    `frame` has the columns COLUMNS, those of measures by core kind of which any run has a number,
+    and where any record has them `team_cpu_s_<thread> <kind>`, `course_<quarter> <kind>` and
+    `metric_<name>`, the app's own numbers; `more_metrics` tells that there were more names than the
+    32 that are kept. Texts are categoricals (which may have categories that no row uses), lists
+    tuples, numbers floats and NaN where nothing was measured, `threads` and `case_number` integers.
+    `started_s` is in seconds since 1970, `temperature_c` that of the hottest package before the
+    run. Of interchangeable nodes that divide a study `node_id` is the name of their pool, and
+    MADE_ON has the node. `ruled` tells that a precision or a race ended cases, `raced` that it was
+    a race; `planned_looks` is how often results may have been looked at, to end the study when they
+    decide.
 
     `reasons` has the reasons for missing fields of good runs: `case_id`, `field`,
     `reason`, each combination once. `refused` counts the lines that are no records, by why (words
@@ -58,7 +56,6 @@ class Runs:
     """
 
     frame: pd.DataFrame
-    kinds: tuple[str, ...]
     reasons: pd.DataFrame
     refused: Mapping[str, int] = field(default_factory=dict)
     unusable: int = 0
@@ -89,8 +86,7 @@ def read_runs(folder: Path) -> Runs:
     for shard in shards:
         for line in read_lines(shard):
             seen.add(line)
-    frame, kinds = seen.rows.frame()
-    frame = _by_pool(frame)
+    frame = _by_pool(seen.rows.frame())
     repeated = _repeated(frame)
     frame = _each_run_once(frame)
     # Popped, because to drop a column would copy all others.
@@ -98,7 +94,6 @@ def read_runs(folder: Path) -> Runs:
     good = are_good(frame)
     return Runs(
         frame,
-        kinds,
         seen.rows.reasons.by_case(frame["case_id"][good], numbers[good]),
         refused=seen.refused,
         unusable=seen.rows.unusable,

@@ -9,7 +9,7 @@ from itertools import compress
 
 from analysis.format.table import Column, Table
 from analysis.records.runs import whole_runs
-from analysis.results.case_summary import PLACEMENTS, grouped
+from analysis.results.case import PLACEMENTS, grouped
 from analysis.results.node_files import NodeSheet
 from analysis.results.sources import Results
 from analysis.verdict.model import CaseFinding, Findings
@@ -109,16 +109,18 @@ def missing(results: Results, places: Mapping[str, Place], sheets: Sequence[Node
 
 
 def _skipped(places: Mapping[str, Place]) -> Iterator[Missing]:
-    skipped = [place for place in places.values() if place[1].summary.skip_reason is not None]
-    for cases in grouped(skipped, lambda place: place[1].summary.skip_reason or NO_REASON):
-        yield "the case", _rows(cases), cases[0][1].summary.skip_reason or NO_REASON
+    skipped = [place for place in places.values() if place[1].summary.was_skipped]
+    for cases in grouped(
+        skipped, lambda place: place[1].summary.circumstances.skip_reason or NO_REASON
+    ):
+        yield "the case", _rows(cases), cases[0][1].summary.circumstances.skip_reason or NO_REASON
 
 
 def _not_measured(results: Results, places: Mapping[str, Place]) -> Iterator[Missing]:
     of_reason: dict[str, dict[tuple[str, bool], list[str]]] = {}
     for case_id, field, reason in _reasons(results):
         if case_id in places:
-            in_some_runs = places[case_id][1].summary.moments(field).is_known
+            in_some_runs = places[case_id][1].summary.stat(field).is_known
             of_reason.setdefault(reason, {}).setdefault((field, in_some_runs), []).append(case_id)
     measured = {case_id for case_id, (_, case) in places.items() if case.summary.has_runs}
     for reason, fields in of_reason.items():
@@ -137,14 +139,16 @@ def _reasons(results: Results) -> Iterator[tuple[str, str, str]]:
         yield from results.runs.reasons.itertuples(index=False, name=None)
         return
     for case in results.cases:
-        for field, reasons in case.reasons.items():
+        for field, reasons in case.circumstances.reasons.items():
             for reason in reasons:
-                yield case.case_id, field, reason
+                yield case.key.case_id, field, reason
 
 
 def _unproved(places: Mapping[str, Place]) -> Iterator[Missing]:
     for field, what in PLACEMENTS.items():
-        of_cases = [case.summary.unproved.get(field, 0) for _, case in places.values()]
+        of_cases = [
+            case.summary.circumstances.unproved.get(field, 0) for _, case in places.values()
+        ]
         if any(of_cases):
             of = f"the {what} in {plural(sum(of_cases), 'run')}"
             yield of, _rows(list(compress(places.values(), of_cases))), "see the tables' notes"

@@ -51,7 +51,7 @@ def extent(results: Results, findings: Findings) -> str:
     """Return how much was measured; regions are parts of the same runs."""
     whole = [table for table in findings.tables if table.key.region is None]
     summaries = [case.summary for table in whole for case in table.cases]
-    counts = [summary.n for summary in summaries if summary.skip_reason is None]
+    counts = [summary.n for summary in summaries if not summary.was_skipped]
     known = [number for number in counts if number is not None]
     tables, cases = plural(len(whole), "table"), plural(len(counts), "case")
     text = f"{tables}, {cases} and {plural(sum(known), 'run')} that are averaged"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 
-from analysis.results.case_summary import CaseSummary
+from analysis.results.case import Case
 
 
 @dataclass(frozen=True)
@@ -16,9 +16,9 @@ class Alone:
     too many runs were lost for a comparison.
     """
 
-    case: CaseSummary
-    program: CaseSummary | None
-    co_runner: CaseSummary | None
+    case: Case
+    program: Case | None
+    co_runner: Case | None
 
     @property
     def slowdown(self) -> float | None:
@@ -28,37 +28,43 @@ class Alone:
     @property
     def co_runner_slowdown(self) -> float | None:
         """The co-runner's mean time over that alone."""
-        return self._ratio(self.case.measures["beside_elapsed_s"].mean, self.co_runner)
+        return self._ratio(self.case.stats["beside_elapsed_s"].mean, self.co_runner)
 
-    def _ratio(self, mean: float, alone: CaseSummary | None) -> float | None:
+    def _ratio(self, mean: float, alone: Case | None) -> float | None:
         if not (alone and alone.lost.usable and self.case.lost.usable):
             return None
         # NaN is not above 0.
         return mean / alone.time.mean if mean > 0 and alone.time.mean > 0 else None
 
 
-def alone_of(cases: Iterable[CaseSummary]) -> Mapping[str, Alone]:
+def alone_of(cases: Iterable[Case]) -> Mapping[str, Alone]:
     """Return the cases alone of each case that something ran beside, by its case_id."""
     everyone = list(cases)
-    by_id = {case.case_id: case for case in everyone}
-    by_placing = {_placing(case): case for case in everyone if not case.beside}
+    by_id = {case.key.case_id: case for case in everyone}
+    by_placing = {_placing(case): case for case in everyone if not case.key.beside}
     return {
-        case.case_id: Alone(
-            case, by_placing.get(_placing(case)), by_id.get(case.beside_alone or "")
+        case.key.case_id: Alone(
+            case, by_placing.get(_placing(case)), by_id.get(case.key.beside_alone or "")
         )
         for case in everyone
-        if case.beside
+        if case.key.beside
     }
 
 
-def only_alone(cases: Iterable[CaseSummary], of: Mapping[str, Alone]) -> bool:
+def only_alone(cases: Iterable[Case], of: Mapping[str, Alone]) -> bool:
     """Return whether all cases are co-runners, which are there to be compared with."""
-    co_runners = {alone.co_runner.case_id for alone in of.values() if alone.co_runner}
-    return all(case.case_id in co_runners for case in cases)
+    co_runners = {alone.co_runner.key.case_id for alone in of.values() if alone.co_runner}
+    return all(case.key.case_id in co_runners for case in cases)
 
 
-def _placing(case: CaseSummary) -> Hashable:
+def _placing(case: Case) -> Hashable:
     """Return what a case shares with the same one beside something else."""
-    where = case.mapping, case.mechanism, case.binding, case.cpus, case.rank_cpus
-    settings = case.governor, case.scheduling
-    return case.study, case.node_id, case.table, case.mpi, settings, where
+    where = (
+        case.key.mapping,
+        case.key.mechanism,
+        case.key.binding,
+        case.key.cpus,
+        case.key.rank_cpus,
+    )
+    settings = case.key.governor, case.key.scheduling
+    return case.key.study, case.key.node_id, case.key.table, case.key.mpi, settings, where

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from analysis.results.case_summary import CaseSummary
+from analysis.results.case import Case
 from base.errors import UserError
 from base.text import unknown_word
 
 
-def baselines_of(
-    cases: Sequence[CaseSummary], mapping: str | None = None
-) -> dict[str, CaseSummary]:
+def baselines_of(cases: Sequence[Case], mapping: str | None = None) -> dict[str, Case]:
     """Return the baseline of each case that has one, by case_id.
 
     A baseline leaves its threads, and a guest's virtual CPUs, to the OS scheduler, or has the
@@ -19,26 +17,30 @@ def baselines_of(
     run on two sets of CPUs) the one with most runs is taken. Raises UserError when no case has the
     named mapping.
     """
-    known = dict.fromkeys(case.mapping for case in cases)
+    known = dict.fromkeys(case.key.mapping for case in cases)
     if mapping is not None and mapping not in known:
         raise UserError(unknown_word("mapping", mapping, known, " in these results"))
-    by_setting: dict[tuple[object, ...], CaseSummary] = {}
-    for case in sorted(cases, key=lambda case: case.number):
-        is_baseline = leaves_all(case) if mapping is None else case.mapping == mapping
+    by_setting: dict[tuple[object, ...], Case] = {}
+    for case in sorted(cases, key=lambda case: case.key.number):
+        is_baseline = leaves_all(case) if mapping is None else case.key.mapping == mapping
         if not is_baseline or not _runs(case):
             continue
-        first = by_setting.setdefault(case.setting, case)
-        if case.scheduling == first.scheduling and _runs(case) > _runs(first):
-            by_setting[case.setting] = case
-    return {case.case_id: by_setting[case.setting] for case in cases if case.setting in by_setting}
+        first = by_setting.setdefault(case.key.setting, case)
+        if case.key.scheduling == first.key.scheduling and _runs(case) > _runs(first):
+            by_setting[case.key.setting] = case
+    return {
+        case.key.case_id: by_setting[case.key.setting]
+        for case in cases
+        if case.key.setting in by_setting
+    }
 
 
-def leaves_all(case: CaseSummary) -> bool:
+def leaves_all(case: Case) -> bool:
     """Return whether a case leaves its threads, and a guest's virtual CPUs, to the OS scheduler."""
-    placings = filter(None, (case.of_threads, case.of_vcpus))
+    placings = filter(None, (case.key.of_threads, case.key.of_vcpus))
     return all((of.selection, of.binding) == ("all", "none") for of in placings)
 
 
-def _runs(case: CaseSummary) -> int:
+def _runs(case: Case) -> int:
     """Return how many runs a case has; one where a publication does not say how many."""
     return 1 if case.n is None else case.n

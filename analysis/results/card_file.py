@@ -8,25 +8,19 @@ that pinstudy knows, numbers of versions, or names that an author gave to progra
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 from msgspec import Meta, Struct
 
-from analysis.records.fields import (
-    MAX_METRICS,
-    MEASURES,
-    MORE_MEASURES,
-    TABLE_KEYS,
-    TableKey,
-)
-from analysis.records.metrics import MAX_UNIT, Metric
+from analysis.measures import MAX_SHARE, MEASURE_OF, PLAIN, UNKNOWN, Stats
+from analysis.records.keys import ROW_FACTS, TABLE_KEYS, CaseKey, TableKey
+from analysis.records.metrics import MAX_METRICS, MAX_UNIT, Metric
 from analysis.results import caveats, summaries, turns
-from analysis.results.case_summary import CaseSummary, Moments, Stated
-from analysis.results.node_facts import KindName, NodeFacts, Word
-from analysis.results.summary_columns import SIGNED
+from analysis.results.case import Case, Circumstances, Stated
+from analysis.results.node_facts import NodeFacts, Word
 from base import PINSTUDY
 from base.decoding import Count, CpuList, Line, line, read_decoded
 from base.text import unknown_word
@@ -43,7 +37,6 @@ MAX_BYTES = 1 << 20
 MAX_CASES = 1000
 _EXPECTED = f"expected a card that `{PINSTUDY} card` has written"
 _ABSENT = "not measured"
-_ALL_MEASURES = (*MEASURES, *MORE_MEASURES)
 _MAX_NOTES = 50
 _MAX_NUMBER = 1e30
 MEASURED, IMPORTED, PUBLISHED = "measured", "imported", "published"
@@ -148,6 +141,9 @@ class Mean(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
 
     mean: Number
     sd: Amount | None = None
+    median: Number | None = None
+    min: Number | None = None
+    max: Number | None = None
     n: Some | None = None
 
 
@@ -252,7 +248,7 @@ class CardCase(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
     algorithm: Name | None = None
     mpi: Name | None = None
     ranks_by: Name | None = None
-    rank_cpus: Name | None = None
+    rank_cpus: Annotated[tuple[CpuList, ...], Meta(max_length=10_000)] | None = None
     scheduler: Name | None = None
     energy_aware: Name | None = None
     itmt: Name | None = None
@@ -270,22 +266,15 @@ class CardCase(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
     measures: Annotated[
         dict[FieldName, Mean],
         Meta(
-            max_length=len(_ALL_MEASURES),
-            description="`mean`, `sd` and, where not all runs have it, `n`, by a record's field",
+            max_length=len(MEASURE_OF),
+            description="`mean`, `sd` and, where not all runs have it, `n`, by a record's field, "
+            "which has the core kind before its unit where it is by kind: `freq_P_ghz`",
         ),
     ] = {}
     metrics: Annotated[
         dict[Name, Printed],
         Meta(max_length=MAX_METRICS, description="the same of what the program prints"),
     ] = {}
-    time_median_s: Annotated[Amount | None, Meta(description="of their times")] = None
-    time_min_s: Amount | None = None
-    time_max_s: Amount | None = None
-    residency: Annotated[dict[KindName, Share], Meta(description="by core kind")] = {}
-    cpu_share: dict[KindName, Share] = {}
-    freq_ghz: dict[KindName, Amount] = {}
-    waited: dict[KindName, Mean] = {}
-    energy_by_kind: dict[KindName, Mean] = {}
     skipped: Annotated[Cause | None, Meta(description="why the case was not run")] = None
     reasons: Annotated[
         dict[Name, Annotated[tuple[Cause, ...], Meta(max_length=len(CAUSES))]],
@@ -330,40 +319,45 @@ class CardCase(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
     ] = {}
 
     def __post_init__(self) -> None:
-        """Raise ValueError for a measure that there is not, or that cannot be below 0."""
+        """Raise ValueError for a measure that there is not, or that cannot be so large or small."""
         for name, mean in self.measures.items():
-            if name not in _ALL_MEASURES:
-                raise ValueError(unknown_word("measure", name, _ALL_MEASURES))
-            if mean.mean < 0 and name not in SIGNED:
+            if name not in MEASURE_OF:
+                raise ValueError(unknown_word("measure", name, MEASURE_OF))
+            measure = MEASURE_OF[name]
+            if mean.mean < 0 and not measure.signed:
                 raise ValueError(f"measures.{name}.mean: expected 0 or more, found {mean.mean:g}")
+            if measure.share and mean.mean > MAX_SHARE:
+                raise ValueError(f"measures.{name}.mean: expected a share, found {mean.mean:g}")
 
-    def summary(self, place: int) -> CaseSummary:
+    def case(self, place: int) -> Case:
         """Return the case as tables and comparisons take it; `place` is that on the card."""
         metrics = {
             Metric(name, printed.units, printed.better): printed.mean
             for name, printed in self.metrics.items()
         }
-        means = self.measures | {metric.field: mean for metric, mean in metrics.items()}
-        names = (*(metric.field for metric in metrics), *_ALL_MEASURES)
-        only_with = summaries.ONLY_WITH
+        means = {metric.field: mean for metric, mean in metrics.items()}
+        means |= dict.fromkeys(PLAIN) | self.measures
+        table = TableKey(self.table_number, *(getattr(self, name) for name in TABLE_KEYS))
+        facts = {name: getattr(self, name) for name in ROW_FACTS if name in SHARED}
+        alone = None if self.beside_alone is None else str(self.beside_alone)
+        key = CaseKey(
+            str(place), table, self.case_number, self.mapping, self.governor,
+            beside_alone=alone, **facts,
+        )  # fmt: skip
+        stats = {name: _stats(mean, self.n) for name, mean in means.items()}
+        return Case(key, self.n, stats, tuple(metrics), circumstances=self._circumstances(stats))
+
+    def _circumstances(self, stats: Mapping[str, Stats]) -> Circumstances:
         missing = [
             name
-            for name in (*names, "driver")
-            if not (self.drivers if name == "driver" else means.get(name))
+            for name, found in stats.items()
+            if not found.is_known
             and name not in self.reasons
-            and getattr(self, only_with.get(name, "app"))
+            and (name not in MEASURE_OF or getattr(self, MEASURE_OF[name].only_with))
         ]
-        return CaseSummary(
-            case_id=str(place),
-            table=TableKey(self.table_number, *(getattr(self, name) for name in TABLE_KEYS)),
-            number=self.case_number,
-            measures={name: _moments(means.get(name), self.n) for name in names},
-            metrics=tuple(metrics),
-            beside_alone=None if self.beside_alone is None else str(self.beside_alone),
-            waited={kind: _moments(mean, self.n) for kind, mean in self.waited.items()},
-            energy_by_kind={
-                kind: _moments(mean, self.n) for kind, mean in self.energy_by_kind.items()
-            },
+        if not self.drivers and "driver" not in self.reasons:
+            missing.append("driver")
+        return Circumstances(
             reasons=self.reasons | dict.fromkeys(missing, (_ABSENT,)),
             skip_reason=self.skipped,
             placed=PlacedRuns(**self.placed),
@@ -374,29 +368,32 @@ class CardCase(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
                 )
                 for name, comparison in self.comparisons.items()
             },
-            **{name: getattr(self, name) for name in SHARED} | self._times(),
+            **{
+                name: getattr(self, name)
+                for name in Circumstances.__dataclass_fields__
+                if name in SHARED
+            },
         )
 
-    def _times(self) -> dict[str, Any]:
-        return {name: _or_nan(getattr(self, name)) for name in TIMES}
+
+# What a case of a card has as the case that it is made of.
+SHARED = (
+    {*CardCase.__struct_fields__}
+    & {*CaseKey.__dataclass_fields__, *Circumstances.__dataclass_fields__}
+) - {"beside_alone", "reasons", "placed"}
 
 
-TIMES = ("time_median_s", "time_min_s", "time_max_s")
-# What a case of a card has as its summary does.
-SHARED = tuple(
-    name
-    for name in CardCase.__struct_fields__
-    if name in CaseSummary.__dataclass_fields__
-    and name
-    not in (
-        *TIMES, "case_number", "measures", "metrics", "beside_alone", "waited", "energy_by_kind",
-        "reasons", "placed", "comparisons",
+def _stats(mean: Mean | None, n: int | None) -> Stats:
+    if mean is None:
+        return UNKNOWN
+    return Stats(
+        mean.n or n,
+        mean.mean,
+        sd=_or_nan(mean.sd),
+        median=_or_nan(mean.median),
+        min=_or_nan(mean.min),
+        max=_or_nan(mean.max),
     )
-)  # fmt: skip
-
-
-def _moments(mean: Mean | None, n: int | None) -> Moments:
-    return Moments(mean.n or n, mean.mean, _or_nan(mean.sd)) if mean else Moments()
 
 
 def _or_nan(value: float | None) -> float:
@@ -483,9 +480,9 @@ class Card(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, 
                         f"another case, found '{comparison.against}'"
                     )
 
-    def summaries(self) -> list[CaseSummary]:
+    def all_cases(self) -> list[Case]:
         """Return its cases as tables and comparisons take them."""
-        return [case.summary(place) for place, case in enumerate(self.cases, 1)]
+        return [case.case(place) for place, case in enumerate(self.cases, 1)]
 
     @property
     def fixed_time(self) -> frozenset[str]:

@@ -12,13 +12,12 @@ import pandas as pd
 
 from analysis.format.numbers import in_percent
 from analysis.format.table import joined
-from analysis.records.fields import MAX_METRICS
 from analysis.records.files import node_problem, read_node
+from analysis.records.metrics import MAX_METRICS
 from analysis.records.runs import MADE_ON, Runs, good_runs
 from analysis.records.settings_seen import SettingsSeen
 from base import PINSTUDY
 from base.text import first_of, one_line, plural
-from runners.records.disturbances import SEPARATOR
 from runners.records.kept_facts import changed_variables
 from runners.records.line import TORN
 from runners.records.node_file import NodeFile
@@ -104,8 +103,7 @@ def running_meanwhile(daemons: Iterable[str]) -> str:
 
 def daemons_of(frame: pd.DataFrame) -> list[str]:
     """Return the known daemons that ran meanwhile."""
-    names = frame["daemons"].dropna().unique()
-    return sorted({name for text in names for name in str(text).split(SEPARATOR)})
+    return sorted({name for names in frame["daemons"].dropna() for name in names})
 
 
 def _conditions(frame: pd.DataFrame) -> Iterator[str]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from analysis.results.case_summary import CaseSummary
+from analysis.results.case import Case
 from base.cpulist import named_cpus, parse_cpulist
 from runners.records.node_file import NodeFile
 
 
-def isolation_footnotes(nodes: Iterable[NodeFile], cases: Sequence[CaseSummary]) -> Iterator[str]:
+def isolation_footnotes(nodes: Iterable[NodeFile], cases: Sequence[Case]) -> Iterator[str]:
     """Yield what isolated CPUs and those without a tick did to cases, by the nodes' files.
 
     Plans leave such cases out; older ones did not.
@@ -20,7 +20,7 @@ def isolation_footnotes(nodes: Iterable[NodeFile], cases: Sequence[CaseSummary])
         tickless |= _cpus(node.topology.nohz_full if node.topology else "")
     if isolated:
         are = f"{named_cpus(isolated)} {_are(isolated)} isolated (isolcpus, or a cpuset partition)"
-        if stuck := [case.mapping for case in cases if _is_stuck(case, isolated)]:
+        if stuck := [case.key.mapping for case in cases if _is_stuck(case, isolated)]:
             over = ", ".join(dict.fromkeys(stuck))
             yield (
                 f"{are}: the kernel moves no threads onto or between them. So what pinning gains "
@@ -39,11 +39,15 @@ def _are(cpus: Iterable[int]) -> str:
     return "is" if len(set(cpus)) == 1 else "are"
 
 
-def _is_stuck(case: CaseSummary, isolated: set[int]) -> bool:
+def _is_stuck(case: Case, isolated: set[int]) -> bool:
     """Whether a case's threads were to move over CPUs of which some are isolated."""
-    if case.binding not in ("none", "set") or not case.has_runs or case.table.vm_cpus is not None:
+    if (
+        case.key.binding not in ("none", "set")
+        or not case.has_runs
+        or case.key.table.vm_cpus is not None
+    ):
         return False
-    cpus = _cpus(case.cpus)
+    cpus = _cpus(case.key.cpus)
     return len(cpus) > 1 and not cpus.isdisjoint(isolated)
 
 

@@ -6,12 +6,12 @@ from collections.abc import Iterable
 
 from analysis.objectives import OBJECTIVES, Objective, of_printed
 from analysis.records.metrics import Metric, merged
-from analysis.results.case_summary import CaseSummary
+from analysis.results.case import Case
 from base.text import one_line
 from configs.values import HIGHER
 
 
-def metrics_of(cases: Iterable[CaseSummary]) -> list[Metric]:
+def metrics_of(cases: Iterable[Case]) -> list[Metric]:
     """Return the metrics of a table's cases in the app's order."""
     return merged(metric for case in cases for metric in case.metrics)
 
@@ -22,7 +22,7 @@ def objective_of(metric: Metric) -> Objective:
     return of_printed(name, metric.field, unit, higher=metric.better == HIGHER)
 
 
-def objectives_of(cases: Iterable[CaseSummary]) -> tuple[Objective, ...]:
+def objectives_of(cases: Iterable[Case]) -> tuple[Objective, ...]:
     """Return what the cases of a table are compared by: that of every program, then its own.
 
     These are the metrics of which the app says what is better, if all rows have one unit.

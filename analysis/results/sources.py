@@ -19,7 +19,7 @@ from analysis.records.regions import REGION
 from analysis.records.runs import Runs, read_runs
 from analysis.results.card_file import PUBLISHED as OF_A_PUBLICATION
 from analysis.results.card_file import SUFFIX, Card, is_card, read_card
-from analysis.results.case_summary import CaseSummary
+from analysis.results.case import Case
 from analysis.results.caveats import folder_footnotes
 from analysis.results.instruments import off_fields, proof_footnotes, read_proofs
 from analysis.results.isolation import isolation_footnotes
@@ -61,7 +61,7 @@ class Results:
     name: str
     folder: Path | None
     runs: Runs | None
-    cases: Sequence[CaseSummary]
+    cases: Sequence[Case]
     footnotes: tuple[str, ...]
     proofs: Mapping[str, Proof] = field(default_factory=dict)
     card: Card | None = None
@@ -86,7 +86,7 @@ class Results:
     @property
     def has_emulated_guests(self) -> bool:
         """Whether any case is of a guest that QEMU emulated."""
-        return any(case.table.is_emulated for case in self.cases)
+        return any(case.key.table.is_emulated for case in self.cases)
 
     @property
     def days(self) -> tuple[str, str] | None:
@@ -120,9 +120,9 @@ class Results:
             return [str(self.card.instruments.day)] if self.card.instruments else []
         return sorted({proof.proved_at[:10] for proof in self.proofs.values()})
 
-    def why_absent(self, cases: Iterable[CaseSummary], fields: Collection[str]) -> list[str]:
+    def why_absent(self, cases: Iterable[Case], fields: Collection[str]) -> list[str]:
         """Return why runs of some cases lack fields of a record, each reason once, on one line."""
-        of_cases = {case.case_id: case for case in cases}
+        of_cases = {case.key.case_id: case for case in cases}
         reasons: list[object] = []
         if self.runs is not None:
             absent = self.runs.reasons
@@ -130,7 +130,7 @@ class Results:
             reasons += absent["reason"][mine].tolist()
         for case in of_cases.values():
             for name in fields:
-                reasons += case.reasons.get(name, ())
+                reasons += case.circumstances.reasons.get(name, ())
         return list(dict.fromkeys(one_line(str(reason)) for reason in reasons))
 
 
@@ -153,7 +153,7 @@ def open_results(source: str) -> Results:
     folder = Path(only)
     if is_card(only) and not folder.is_dir():
         card = read_card(folder)
-        return Results(only, None, None, card.summaries(), card.footnotes, card=card)
+        return Results(only, None, None, card.all_cases(), card.footnotes, card=card)
     if (folder / FILE).exists():
         return _summaries(folder)
     runs = read_runs(folder)
@@ -174,7 +174,7 @@ def open_results(source: str) -> Results:
     nodes = (read_node(folder, str(digest)) for digest in digests)
     footnotes += tuple(isolation_footnotes(filter(None, nodes), cases))
     # Cases that raced are compared by the race's own rules.
-    if not runs.raced and any(case.out_of_turn for case in cases):
+    if not runs.raced and any(case.circumstances.out_of_turn for case in cases):
         footnotes += (FOOTNOTE,)
     return Results(str(folder), folder, runs, cases, footnotes, proofs)
 
@@ -340,9 +340,9 @@ def of_region(results: Results, region: str | None) -> Results:
     mine = frame[frame[REGION] == region if region else frame[REGION].isna()]
     names = mine["case_id"].astype(str).str.removesuffix(suffix).astype("category")
     cases = [
-        replace(case, case_id=case.case_id.removesuffix(suffix))
+        replace(case, key=replace(case.key, case_id=case.key.case_id.removesuffix(suffix)))
         for case in results.cases
-        if case.table.region == region or (region and case.skip_reason is not None)
+        if case.key.table.region == region or (region and case.was_skipped)
     ]
     return replace(
         results, cases=cases, runs=replace(results.runs, frame=mine.assign(case_id=names))

@@ -6,48 +6,45 @@ so that one node's tables are another's summaries.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from analysis.records.fields import (
-    BESIDE_MEASURES,
-    ENERGY_BY_KIND,
-    ENERGY_OF_KIND,
-    LAUNCHER_CPU_S,
-    MAX_METRICS,
+from analysis.measures import (
+    BY_FIELD,
+    MAX_SHARE,
+    MEAN_AND_SD,
+    MEASURE_OF,
     MEASURES,
-    METRIC,
-    MORE_MEASURES,
-    OF_SCHEDULING,
-    OPTIONAL_KEYS,
-    ROW_FACTS,
-    TABLE_KEYS,
-    TableKey,
+    NUMBERS,
+    OF_KINDS,
+    PLAIN,
+    STATISTICS,
+    Stats,
+    csv_column,
 )
 from analysis.records.files import Field, read_lines, read_text
-from analysis.records.metrics import Metric
-from analysis.results.case_summary import (
-    CaseSummary,
-    Moments,
-    of_metric,
-    with_unit_last,
+from analysis.records.keys import (
+    OF_SCHEDULING,
+    OPTIONAL_KEYS,
+    RANK_SEPARATOR,
+    ROW_FACTS,
+    TABLE_KEYS,
+    CaseKey,
+    TableKey,
 )
+from analysis.records.metrics import MAX_METRICS, METRIC, Metric, metric_column
+from analysis.results.case import Case, Circumstances
 from analysis.results.summary_columns import (
-    BY_KIND,
     COLUMNS,
-    COUNT_OF,
     COUNTS,
-    MAX_SHARE,
-    NUMBERS,
     counted_by,
     is_column,
     is_count_of_measure,
-    kind_of,
     metric_of,
     parts_of,
     why_wrong,
@@ -70,13 +67,10 @@ UNKNOWN = "unknown"
 _NEEDED = ("app", "threads", "mapping")
 _MAY_BE_UNKNOWN = ("variant", "size", "schedule", "wait_policy", "governor")
 _FACTS = tuple(name for name in ROW_FACTS if name not in COUNTS)
-# A measure and how many runs have it, in files from before there were such counts: runs that lack
-# the energy lack these as well, and say only that they lack the energy.
-_OF_ENERGY = ("energy_pkg_j", "energy_net_j", "power_pkg_w", "edp_js", "ed2p_js2")
 # What `reasons` may name.
 _WITH_REASONS = frozenset((
-    *MEASURES, *MORE_MEASURES, ENERGY_BY_KIND, *ENERGY_OF_KIND.values(), "placement",
-    "vcpu_placement", "beside_placement", "driver", *FINAL, INTERRUPTED,
+    *BY_FIELD, *(f"{measure.field}.{kind}" for measure in OF_KINDS for kind in measure.kinds),
+    "placement", "vcpu_placement", "beside_placement", "driver", *FINAL, INTERRUPTED,
 ))  # fmt: skip
 _IDENTITY = (
     *(key for key in TABLE_KEYS if key not in OPTIONAL_KEYS), "mapping", "governor", "cpus",
@@ -86,7 +80,7 @@ _IDENTITY = (
 _FLOAT_ERROR = Decimal("1e-9")
 # Times of which the second cannot be below the first.
 _ORDERED_TIMES = tuple(
-    (with_unit_last("elapsed_s", lower), with_unit_last("elapsed_s", upper))
+    (csv_column("elapsed_s", lower), csv_column("elapsed_s", upper))
     for lower, upper in (
         ("min", "max"), ("min", "mean"), ("min", "median"), ("mean", "max"), ("median", "max"),
     )
@@ -95,8 +89,6 @@ _ORDERED_TIMES = tuple(
 _OF_SOME = (
     *OPTIONAL_KEYS, "mpi", "ranks_by", "rank_cpus", "beside", "beside_cpus", *OF_SCHEDULING,
 )  # fmt: skip
-# The column without which nobody misses a measure.
-ONLY_WITH = {LAUNCHER_CPU_S: "ranks"} | dict.fromkeys(BESIDE_MEASURES, "beside")
 
 
 @dataclass(frozen=True)
@@ -114,7 +106,7 @@ class _Row:
         return None if text is None else int(text)
 
 
-def read_summaries(path: Path, absent: str) -> list[CaseSummary]:
+def read_summaries(path: Path, absent: str) -> list[Case]:
     """Return the cases of a file of summaries, in the order of the tables.
 
     The texts of numbers are kept, so that tables show the digits that the source has. `absent` is
@@ -125,13 +117,13 @@ def read_summaries(path: Path, absent: str) -> list[CaseSummary]:
     return parse_summaries(read_text(path, WHAT), path, absent)
 
 
-def parse_summaries(text: str, path: Path, absent: str) -> list[CaseSummary]:
+def parse_summaries(text: str, path: Path, absent: str) -> list[Case]:
     """Return the cases of a file's text, as `read_summaries` does; raises ConfigError."""
     name = one_line(str(path), None)
     return parse_lines(read_lines(text, name), name, absent)
 
 
-def parse_lines(lines: Iterable[Sequence[Field]], name: str, absent: str) -> list[CaseSummary]:
+def parse_lines(lines: Iterable[Sequence[Field]], name: str, absent: str) -> list[Case]:
     """Return the cases of the lines of a file of this name, as `parse_summaries` does."""
     return cases_of(_checked_rows(lines, name), absent)
 
@@ -200,7 +192,7 @@ def _contradictions(row: _Row) -> Iterable[tuple[Field, str]]:
         yield row.fields["unproved"], why
     elif n is not None and unproved > n:
         yield row.fields["unproved"], f"unproved {unproved} is more than n, {n}"
-    has_numbers = any(name in row.fields for name in NUMBERS)
+    has_numbers = any(name in row.fields for name in STATISTICS)
     if n == 0 and has_numbers:
         yield row.fields["n"], "n is 0, but the row has numbers of runs"
     if row.text("status") == SKIPPED and (n or has_numbers):
@@ -247,16 +239,12 @@ def _half_a_digit(number: str) -> Decimal:
 
 def _too_large_sums(row: _Row) -> Iterable[tuple[Field, str]]:
     """Yield the last cell of shares by core kind that are more than 1 together."""
-    for what in ("residency", "cpu_share"):
-        of_kinds = [field for name, field in row.fields.items() if _is_by_kind(name, what)]
-        total = sum(float(field.text) for field in of_kinds)
+    for name in ("residency", "cpu_share"):
+        columns = (csv_column(column, "") for column in BY_FIELD[name].columns)
+        shares = [row.fields[column] for column in columns if column in row.fields]
+        total = sum(float(field.text) for field in shares)
         if total > MAX_SHARE:
-            yield of_kinds[-1], f"{what} of all core kinds is {total:g}, which is more than 1"
-
-
-def _is_by_kind(column: str, what: str) -> bool:
-    of = kind_of(column)
-    return of is not None and of[0] == what
+            yield shares[-1], f"{name} of all core kinds is {total:g}, which is more than 1"
 
 
 def _repeated(rows: Sequence[_Row]) -> Iterable[tuple[int, int, str]]:
@@ -279,7 +267,7 @@ def _known(row: _Row, name: str) -> str | int | None:
     return row.text(name) or (UNKNOWN if name in _MAY_BE_UNKNOWN else None)
 
 
-def cases_of(rows: Sequence[_Row], absent: str) -> list[CaseSummary]:
+def cases_of(rows: Sequence[_Row], absent: str) -> list[Case]:
     """Return the rows as cases, in the order of their tables.
 
     `absent` is why a number that a row lacks is not there. Tables and rows that the source does not
@@ -293,21 +281,19 @@ def cases_of(rows: Sequence[_Row], absent: str) -> list[CaseSummary]:
         keys = tuple(_known(row, name) for name in TABLE_KEYS)
         table = row.count("table_number") or tables.setdefault(keys, len(tables) + 1)
         numbers[table] = row.count("case_number") or numbers.get(table, 0) + 1
-        key = TableKey(table, *keys)  # type: ignore[arg-type]
-        cases.append(
-            CaseSummary(
-                case_id=row.text("case_id") or _case_id(row),
-                table=key,
-                number=numbers[table],
-                governor=row.text("governor") or UNKNOWN,
-                n=row.count("n"),
-                skip_reason=(row.text("reasons") or "") if row.text("status") == SKIPPED else None,
-                **_facts(row, known),
-                **_numbers(row, absent),
-                **_circumstances(row),
-            )
+        key = CaseKey(
+            row.text("case_id") or _case_id(row),
+            TableKey(table, *keys),  # type: ignore[arg-type]
+            numbers[table],
+            governor=row.text("governor") or UNKNOWN,
+            **_facts(row, known),
         )
-    return sorted(cases, key=lambda case: case.order)
+        metrics = _metrics(row)
+        reasons = _parsed_reasons(row.text("reasons") or "")
+        stats = _stats(row, metrics, reasons)
+        circumstances = _circumstances(row, _with_absent(reasons, row, stats, absent))
+        cases.append(Case(key, row.count("n"), stats, metrics, circumstances=circumstances))
+    return sorted(cases, key=lambda case: case.key.order)
 
 
 def _case_id(row: _Row) -> str:
@@ -327,91 +313,81 @@ def _facts(row: _Row, known: Mapping[str, Any]) -> dict[str, Any]:
         for name in ("selection", "binding", "mechanism"):
             if mapping and f"{prefix}{name}" in facts:
                 facts[f"{prefix}{name}"] = facts[f"{prefix}{name}"] or getattr(mapping, name)
-    return facts
-
-
-def _numbers(row: _Row, absent: str) -> dict[str, Any]:
-    """Return the moments of each measure, with the reasons of what is not there."""
-    reasons = _parsed_reasons(row.text("reasons") or "")
-    metrics = _metrics(row)
-    lacking = {*reasons, *(_OF_ENERGY if "energy_pkg_j" in reasons else ())}
-    measures = {metric.field: _of_printed(row, metric, lacking) for metric in metrics}
-    for measure in (*MEASURES, *MORE_MEASURES):
-        mean, sd = (row.text(with_unit_last(measure, of)) or "" for of in ("mean", "sd"))
-        n = _runs_with(row, COUNT_OF[measure], measure in lacking) if mean else 0
-        measures[measure] = Moments(n, _float(mean), _float(sd), mean, sd)
-        if not mean and ONLY_WITH.get(measure, "app") in row.fields:
-            reasons.setdefault(measure, [absent])
-    for metric in metrics:
-        if not measures[metric.field].mean_text:
-            reasons.setdefault(metric.field, [absent])
-    reasons.setdefault("driver", [absent])
-    if row.text("driver"):
-        del reasons["driver"]
-    times = {
-        f"time_{of}_s": _float(row.text(with_unit_last("elapsed_s", of)) or "")
-        for of in ("median", "min", "max")
-    }
-    return times | {"measures": measures, "metrics": metrics, "reasons": reasons}
+    ranks = facts["rank_cpus"]
+    return facts | {"rank_cpus": tuple(ranks.split(RANK_SEPARATOR)) if ranks else None}
 
 
 def _metrics(row: _Row) -> list[Metric]:
     """Return the metrics of which a row says anything, in the order of the columns."""
-    names = dict.fromkeys(of[0] for name in row.fields if (of := metric_of(name)))
+    names = dict.fromkeys(known[0] for name in row.fields if (known := metric_of(name)))
     return [
         Metric(
             name,
-            (row.text(of_metric(name, "unit")) or "",),
-            row.text(of_metric(name, "better")),
+            (row.text(metric_column(name, "unit")) or "",),
+            row.text(metric_column(name, "better")),
         )
         for name in list(names)[:MAX_METRICS]
     ]
 
 
-def _runs_with(row: _Row, column: str, is_lacking: bool) -> int | None:
-    """Return how many runs have a measure; None where that is not known.
+def _stats(row: _Row, metrics: Iterable[Metric], lacking: Collection[str]) -> dict[str, Stats]:
+    """Return the statistics of each measure; those by core kind only where the row has them.
 
-    A row that has a mean and says why runs lack the measure, but not how many, is of a file from
-    before there were columns of counts. Fewer than its n runs have the measure.
+    Of what is `lacking` in some runs, by the row's own reasons, nobody knows how many have it
+    unless the row says so.
     """
-    return row.count(column) or (None if is_lacking else row.count("n"))
+    stats = {metric.field: _stat(row, partial(metric_column, metric.name)) for metric in metrics}
+    for column, measure in MEASURE_OF.items():
+        found = _stat(row, partial(csv_column, column), measure.statistics)
+        if column in PLAIN or found.is_known:
+            stats[column] = found
+            if found.is_known and column in lacking and csv_column(column, "n") not in row.fields:
+                stats[column] = replace(found, n=None)
+    return stats
 
 
-def _of_printed(row: _Row, metric: Metric, lacking: Collection[str]) -> Moments:
-    mean, sd = (row.text(of_metric(metric.name, of)) or "" for of in ("mean", "sd"))
-    n = _runs_with(row, of_metric(metric.name, "n"), metric.field in lacking) if mean else 0
-    return Moments(n, _float(mean), _float(sd), mean, sd)
+def _stat(row: _Row, column: Callable[[str], str], names: Iterable[str] = MEAN_AND_SD) -> Stats:
+    """Return the statistics of these names, each in the column that `column` says."""
+    texts = {name or "mean": text for name in names if (text := row.text(column(name)))}
+    numbers = (float(texts.get(name, "nan")) for name in NUMBERS)
+    mean_decimals, sd_decimals = (_decimals(texts.get(name, "")) for name in MEAN_AND_SD)
+    n = (row.count(column("n")) or row.count("n")) if "mean" in texts else 0
+    return Stats(n, *numbers, mean_decimals=mean_decimals, sd_decimals=sd_decimals)
 
 
-def _float(text: str) -> float:
-    return float(text) if text else math.nan
+def _decimals(text: str) -> int | None:
+    """Return how many decimals a number is written with; None of none."""
+    exponent = Decimal(text).as_tuple().exponent if text else None
+    return max(0, -exponent) if isinstance(exponent, int) else None
 
 
-def _circumstances(row: _Row) -> dict[str, Any]:
-    by_kind: dict[str, dict[str, float]] = {what: {} for what in BY_KIND}
-    for name, field in row.fields.items():
-        if of := kind_of(name):
-            what, kind = of
-            by_kind[what][kind] = float(field.text)
+def _with_absent(
+    reasons: dict[str, list[str]], row: _Row, stats: Mapping[str, Stats], absent: str
+) -> dict[str, list[str]]:
+    """Return the reasons of what is not there: those of the row, else `absent`."""
+    missed = {measure.field for measure in MEASURES if measure.only_with in row.fields}
+    for column, found in stats.items():
+        if not found.is_known and (column in missed or column not in MEASURE_OF):
+            reasons.setdefault(column, [absent])
+    reasons.setdefault("driver", [absent])
+    if row.text("driver"):
+        del reasons["driver"]
+    return reasons
+
+
+def _circumstances(row: _Row, reasons: Mapping[str, Sequence[str]]) -> Circumstances:
     excluded = _parsed_counts(row.text("excluded") or "")
-    moments = {
-        name: {
-            kind: Moments(int(counts.get(kind, 0)) or row.count("n"), mean)
-            for kind, mean in by_kind[name].items()
-        }
-        for name in ("waited", "energy_by_kind")
-        for counts in (by_kind.pop(f"{name}_n"),)
-    }
-    return by_kind | {
-        **moments,
-        "excluded": excluded,
-        "governors_read": parts_of(row.text("governor_read")),
-        "drivers": parts_of(row.text("driver")),
-        "implementations": parts_of(row.text("implementation")),
-        "unproved": {"placement": row.count("unproved") or 0},
-        "placed": _placed(row, excluded),
-        "unexplained": _unexplained(row, excluded),
-    }
+    return Circumstances(
+        drivers=parts_of(row.text("driver")),
+        governors_read=parts_of(row.text("governor_read")),
+        implementations=parts_of(row.text("implementation")),
+        excluded=excluded,
+        unexplained=_unexplained(row, excluded),
+        reasons=reasons,
+        skip_reason=(row.text("reasons") or "") if row.text("status") == SKIPPED else None,
+        unproved={"placement": row.count("unproved") or 0},
+        placed=_placed(row, excluded),
+    )
 
 
 def _placed(row: _Row, excluded: Mapping[str, int]) -> PlacedRuns:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -11,40 +12,35 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analysis.records.fields import (
-    COURSE,
-    ENERGY_BY_KIND,
-    ENERGY_OF_KIND,
-    MEASURES,
-    METRIC,
-    MORE_MEASURES,
-    ROW_FACTS,
-    ROW_KEYS,
-    TABLE_KEYS,
-    TEAM_CPU_S,
-    TableKey,
-)
-from analysis.records.metrics import METRIC_FACTS, METRIC_REASON, Metric, metrics_in
+from analysis.measures import MEASURE_OF, PLAIN, PROFILES, SHOWN, UNKNOWN, Stats
+from analysis.records.keys import ROW_FACTS, ROW_KEYS, TABLE_KEYS, CaseKey, TableKey
+from analysis.records.metrics import METRIC, METRIC_REASON, METRICS, Metric, merged
 from analysis.records.runs import Runs
-from analysis.results.case_summary import PLACEMENTS, CaseSummary, Moments, Neighbour
+from analysis.results.case import PLACEMENTS, Case, Circumstances, Neighbour
 from analysis.results.metrics import why_not_averaged
-from runners.records.disturbances import SEPARATOR, SHARED
 from runners.records.placed_runs import PROVED, UNPROVED, UNSEEN, PlacedRuns
 from runners.records.status import OK, PLACEMENT_VIOLATED, SKIPPED
 
 _KEYS = ("table_number", *TABLE_KEYS, *ROW_KEYS, "case_id")
-# Whose reasons stand under tables, beside those of runs that are not averaged.
+# Whose reasons stand under tables, beside those of runs that are not averaged; a core kind may lack
+# a measure alone.
 _EXPLAINED = (
-    *(*MEASURES, ENERGY_BY_KIND, *ENERGY_OF_KIND.values(), "vcpu_migrations"),
-    *("beside_elapsed_s", *PLACEMENTS, "driver"),
+    *(
+        field
+        for measure in SHOWN
+        for field in (measure.field, *(f"{measure.field}.{kind}" for kind in measure.kinds))
+    ),
+    *(*PLACEMENTS, "driver"),
 )
+# Measures with a median, a least and a greatest value.
+_WITH_RANGES = {name for name, measure in MEASURE_OF.items() if "median" in measure.statistics}
 _VERDICTS = [f"{name}_verdict" for name in PLACEMENTS]
 
 _New = TypeVar("_New")
 Mask = NDArray[np.bool_]
 
 
-def summarise(runs: Runs) -> list[CaseSummary]:
+def summarise(runs: Runs) -> list[Case]:
     """Return the cases of runs, in the order of the tables."""
     frame = runs.frame
     keys = frame.groupby(list(_KEYS), sort=False, dropna=False, observed=True)
@@ -54,13 +50,7 @@ def summarise(runs: Runs) -> list[CaseSummary]:
     counted = ~skipped & ~frame["warmup"].to_numpy()
     good, bad = counted & ok, counted & ~ok
     metrics = _metrics(cases, good)
-    columns: dict[str, list[Any]] = {
-        **_facts(cases),
-        **_times(cases, good),
-        "n": cases.how_many(good).tolist(),
-        "no_schedule": cases.first_runs(["no_schedule"])["no_schedule"].tolist(),
-        "measures": _measures(cases, good, metrics),
-        "metrics": metrics,
+    circumstances: dict[str, list[Any]] = {
         "excluded": _excluded(cases, bad),
         "reasons": _reasons(cases, bad, runs.reasons, metrics),
         "skip_reason": _skip_reasons(cases, skipped),
@@ -69,21 +59,24 @@ def summarise(runs: Runs) -> list[CaseSummary]:
         "energy_aware_read": _distinct(cases, good, "sched_energy_aware"),
         "schedulers_read": _distinct(cases, good, "sched_ext_scheduler"),
         "implementations": _distinct(cases, good, "implementation"),
-        "residency": _means_by_kind(cases, good, "residency_{}", runs.kinds),
-        "freq_ghz": _means_by_kind(cases, good, "freq_{}_ghz", runs.kinds),
-        "cpu_share": _means_by_kind(cases, good, "cpu_share_{}", runs.kinds),
-        "waited": _moments_by_kind(cases, good, "waited_{}", runs.kinds),
-        "energy_by_kind": _moments_by_kind(cases, good, "energy_by_kind_{}_j", runs.kinds),
-        "team_cpu_s": _in_order(cases, good, TEAM_CPU_S),
-        "course": _in_order(cases, good, COURSE),
         "unproved": _unproved(cases, good),
         "placed": _placed(cases, good, bad),
         "disturbed": _disturbed(cases, good),
         "neighbours": _neighbours(cases, good),
     }
-    rows = zip(*columns.values(), strict=True)
-    summaries = [CaseSummary(**dict(zip(columns, row, strict=True))) for row in rows]
-    return sorted(summaries, key=lambda case: case.order)
+    columns = zip(
+        _case_keys(cases),
+        cases.how_many(good).tolist(),
+        _stats(cases, good, metrics),
+        metrics,
+        _profiles(cases, good),
+        (
+            Circumstances(**dict(zip(circumstances, row, strict=True)))
+            for row in zip(*circumstances.values(), strict=True)
+        ),
+        strict=True,
+    )
+    return sorted((Case(*row) for row in columns), key=lambda case: case.key.order)
 
 
 @dataclass(frozen=True)
@@ -112,92 +105,122 @@ class _Cases:
         where = where & self.frame[names[-1]].notna().to_numpy()
         # Most columns are empty in most studies, and pandas takes milliseconds for each.
         if not where.any():
-            return iter(())
-        part = self.frame.loc[where, list(names)]
-        part.insert(0, "number", self.number[where])
-        grouped = part.groupby(["number", *names], sort=False, dropna=False, observed=True)
-        return grouped.size().reset_index(name="runs").itertuples(index=False, name=None)
+            return
+        columns = [_numbered(self.frame[name], where) for name in names]
+        codes = np.column_stack([self.number[where], *(codes for codes, _ in columns)])
+        for row, runs in Counter(map(tuple, codes.tolist())).items():
+            number, *found = row
+            values = zip(found, columns, strict=True)
+            yield number, *(None if code < 0 else known[code] for code, (_, known) in values), runs
+
+    def columns_of(self, pattern: str) -> list[str]:
+        """Return the frame's columns whose names a pattern makes."""
+        prefix = pattern.format("")
+        return [name for name in map(str, self.frame) if name.startswith(prefix)]
 
     def new_for_each(self, empty: Callable[[], _New]) -> list[_New]:
         """Return an empty thing for each case."""
         return [empty() for _ in range(self.count)]
 
 
-def _facts(cases: _Cases) -> dict[str, list[Any]]:
-    """Return each case's identity and the facts of its row, from its first run."""
-    first = cases.first_runs(list(dict.fromkeys((*_KEYS, *ROW_FACTS))))
-    facts = {str(name): [_plain(value) for value in column] for name, column in first.items()}
-    tables = zip(*(facts.pop(name) for name in ("table_number", *TABLE_KEYS)), strict=True)
-    return {"table": [TableKey(*of) for of in tables], "number": facts.pop("case_number"), **facts}
+def _numbered(column: pd.Series[Any], where: Mask) -> tuple[Any, Any]:
+    """Return the numbers of a column's values in some runs, -1 for none, and the values."""
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        return column.cat.codes.to_numpy()[where], column.cat.categories
+    # The values may be tuples, of which an index of pandas would make columns.
+    return pd.factorize(column.to_numpy()[where])
 
 
-def _plain(value: object) -> str | int | None:
-    """Return a text or a whole number of a frame; None where it has none."""
-    if isinstance(value, str):
+def _case_keys(cases: _Cases) -> list[CaseKey]:
+    """Return what was run in each case, as its first run says."""
+    facts = ("no_schedule", *ROW_FACTS)
+    first = cases.first_runs(list(dict.fromkeys((*_KEYS, *facts))))
+    columns = {str(name): [_plain(value) for value in column] for name, column in first.items()}
+    tables = zip(*(columns[name] for name in ("table_number", *TABLE_KEYS)), strict=True)
+    keys = {
+        "case_id": columns["case_id"],
+        "table": [TableKey(*key) for key in tables],
+        "number": columns["case_number"],
+        **{name: columns[name] for name in ("mapping", "governor", *facts)},
+    }
+    return [
+        CaseKey(**dict(zip(keys, row, strict=True))) for row in zip(*keys.values(), strict=True)
+    ]
+
+
+def _plain(value: object) -> Any:  # noqa: ANN401 - whatever a key has
+    """Return a text, a flag, a list or a whole number of a frame; None where it has none."""
+    if isinstance(value, (str, tuple, bool)):
         return value
     return int(value) if isinstance(value, (int, float)) and math.isfinite(value) else None
 
 
 def _metrics(cases: _Cases, good: Mask) -> list[list[Metric]]:
     """Return the metrics of each case, in the app's order; those without facts come last."""
-    texts = _distinct(cases, good, METRIC_FACTS)
-    metrics = [metrics_in(of_case) for of_case in texts]
-    # Earlier records have nothing but numbers.
-    prefix = METRIC.format("")
-    columns = [name for name in map(str, cases.frame) if name.startswith(prefix)]
+    described = _distinct(cases, good, METRICS)
+    metrics = [merged(metric for run in runs for metric in run) for runs in described]
+    columns = cases.columns_of(METRIC)
     counts = cases.frame.loc[good, columns].groupby(cases.number[good], sort=False).count()
     for number, row in zip(counts.index.tolist(), counts.to_numpy().tolist(), strict=True):
         known = {metric.field for metric in metrics[number]}
         metrics[number] += [
-            Metric(name.removeprefix(prefix))
+            Metric(name.removeprefix(METRIC.format("")))
             for name, count in zip(columns, row, strict=True)
             if count and name not in known
         ]
     return metrics
 
 
-def _measures(
+def _stats(
     cases: _Cases, good: Mask, metrics: Sequence[Sequence[Metric]]
-) -> list[dict[str, Moments]]:
-    """Return the moments of each case: of all measures, and of its own metrics."""
-    fields = {metric.field for of_case in metrics for metric in of_case}
-    names = (*MEASURES, *MORE_MEASURES, *fields.intersection(cases.frame.columns))
-    moments = _moments(cases, good, {name: name for name in names})
+) -> list[dict[str, Stats]]:
+    """Return the statistics of each case: of all plain measures, of the others that it has."""
+    printed = {metric.field for row in metrics for metric in row}
+    columns = [name for name in (*MEASURE_OF, *sorted(printed)) if name in cases.frame]
     return [
-        {name: of[name] for name in (*MEASURES, *MORE_MEASURES)}
+        dict.fromkeys(PLAIN, UNKNOWN)
+        | {name: value for name, value in found.items() if name in MEASURE_OF}
         | {
-            metric.field: of.get(metric.field, Moments()) if len(metric.units) == 1 else Moments()
-            for metric in of_case
+            metric.field: found.get(metric.field, UNKNOWN) if len(metric.units) == 1 else UNKNOWN
+            for metric in row
         }
-        for of, of_case in zip(moments, metrics, strict=True)
+        for found, row in zip(_found(cases, good, columns), metrics, strict=True)
     ]
 
 
-def _moments(cases: _Cases, good: Mask, names: Mapping[str, str]) -> list[dict[str, Moments]]:
-    """Return the moments of some columns over each case's runs, by the names for the columns."""
-    numbers = pd.RangeIndex(cases.count)
-    columns = cases.frame.loc[good, list(names)]
-    if not columns.notna().to_numpy().any():
-        return [dict.fromkeys(names.values(), Moments()) for _ in range(cases.count)]
-    values = columns.groupby(cases.number[good], sort=False)
-    mean, sd = values.mean().reindex(numbers), values.std(ddof=1).reindex(numbers)
-    known = values.count().reindex(numbers, fill_value=0)
-    of_cases: list[dict[str, Moments]] = cases.new_for_each(dict)
-    for column, name in names.items():
-        of_runs = (of[column].tolist() for of in (known, mean, sd))
-        for of_case, each in zip(of_cases, zip(*of_runs, strict=True), strict=True):
-            of_case[name] = Moments(*each)
-    return of_cases
+def _found(cases: _Cases, good: Mask, names: Sequence[str]) -> list[dict[str, Stats]]:
+    """Return the statistics of the columns of which a case's runs have numbers."""
+    found: list[dict[str, Stats]] = cases.new_for_each(dict)
+    values = cases.frame.loc[good, list(names)]
+    # Most columns are empty in most studies, and pandas takes milliseconds for each.
+    values = values.loc[:, values.notna().any()]
+    by_case = values.groupby(cases.number[good], sort=False)
+    tables: list[pd.DataFrame] = [by_case.count(), by_case.mean(), by_case.std(ddof=1)]
+    ranges = by_case[[name for name in values if name in _WITH_RANGES]]
+    tables += [ranges.median(), ranges.min(), ranges.max()]
+    for name in values:
+        columns = (table[name] for table in tables if name in table)
+        for number, count, *numbers in zip(tables[0].index, *columns, strict=True):
+            if count:
+                found[number][str(name)] = Stats(int(count), *numbers)
+    return found
 
 
-def _times(cases: _Cases, good: Mask) -> dict[str, list[float]]:
-    numbers = pd.RangeIndex(cases.count)
-    times = cases.frame.loc[good, "elapsed_s"].groupby(cases.number[good], sort=False)
-    return {
-        "time_median_s": times.median().reindex(numbers).tolist(),
-        "time_min_s": times.min().reindex(numbers).tolist(),
-        "time_max_s": times.max().reindex(numbers).tolist(),
-    }
+def _profiles(cases: _Cases, good: Mask) -> list[dict[str, list[dict[str, float]]]]:
+    """Return the means by core kind for each thread or quarter that has numbers."""
+    profiles: list[dict[str, list[dict[str, float]]]] = cases.new_for_each(dict)
+    for name in PROFILES:
+        columns = cases.columns_of(f"{name}_{{}}")
+        means = cases.frame.loc[good, columns].groupby(cases.number[good], sort=False).mean()
+        places = [column.removeprefix(f"{name}_").split(" ") for column in columns]
+        for number, row in zip(means.index.tolist(), means.to_numpy().tolist(), strict=True):
+            by_place: dict[int, dict[str, float]] = {}
+            for (place, kind), mean in zip(places, row, strict=True):
+                if not math.isnan(mean):
+                    by_place.setdefault(int(place), {})[kind] = mean
+            if by_place:
+                profiles[number][name] = [by_place[place] for place in sorted(by_place)]
+    return profiles
 
 
 def _unproved(cases: _Cases, good: Mask) -> list[dict[str, int]]:
@@ -231,21 +254,18 @@ def _excluded(cases: _Cases, bad: Mask) -> list[dict[str, int]]:
 
 def _disturbed(cases: _Cases, good: Mask) -> list[dict[str, int]]:
     counts: list[dict[str, int]] = cases.new_for_each(dict)
-    for number, text, runs in cases.combinations(good, "disturbed"):
-        for what in text.split(SEPARATOR) if isinstance(text, str) else ():
-            counts[number][what] = counts[number].get(what, 0) + runs
+    for number, names, runs in cases.combinations(good, "disturbed"):
+        for name in names:
+            counts[number][name] = counts[number].get(name, 0) + runs
     return counts
 
 
 def _neighbours(cases: _Cases, good: Mask) -> list[dict[str, Neighbour]]:
     """Return the other tasks that took most CPU time in runs that shared their CPUs."""
     found: list[dict[str, Neighbour]] = cases.new_for_each(dict)
-    for number, disturbed, text, runs in cases.combinations(good, "disturbed", "neighbour"):
-        if isinstance(text, str) and isinstance(disturbed, str) and SHARED in disturbed:
-            seconds, _, command = text.partition(" ")
-            before = found[number].get(command, Neighbour(0, 0.0))
-            most_s = max(before.most_s, float(seconds))
-            found[number][command] = Neighbour(before.runs + runs, most_s)
+    for number, seconds, command, runs in cases.combinations(good, "neighbour_s", "neighbour"):
+        before = found[number].get(command, Neighbour(0, 0.0))
+        found[number][command] = Neighbour(before.runs + runs, max(before.most_s, seconds))
     return found
 
 
@@ -258,16 +278,20 @@ def _reasons(
         if isinstance(reason, str) and reason:
             reasons[number].setdefault(status, []).append(reason)
     by_case: dict[str, dict[str, list[str]]] = {}
-    printed = {METRIC_REASON.format(of.name): of.field for each in metrics for of in each}
+    printed = {METRIC_REASON.format(metric.name): metric.field for row in metrics for metric in row}
     explained = absent[absent["field"].isin([*_EXPLAINED, *printed])]
     for case_id, field, reason in explained.itertuples(index=False, name=None):
         name = printed.get(field, field)
         by_case.setdefault(case_id, {}).setdefault(name, []).append(reason)
     for number, case_id in enumerate(cases.first_runs(["case_id"])["case_id"]):
-        of_case = by_case.get(case_id, {})
-        of_case |= {of.field: list(why) for of in metrics[number] if (why := why_not_averaged(of))}
+        known = by_case.get(case_id, {})
+        known |= {
+            metric.field: list(why)
+            for metric in metrics[number]
+            if (why := why_not_averaged(metric))
+        }
         fields = (*_EXPLAINED, *(metric.field for metric in metrics[number]))
-        reasons[number] |= {field: of_case[field] for field in fields if field in of_case}
+        reasons[number] |= {field: known[field] for field in fields if field in known}
     return reasons
 
 
@@ -280,42 +304,10 @@ def _skip_reasons(cases: _Cases, skipped: Mask) -> list[str | None]:
     return reasons
 
 
-def _distinct(cases: _Cases, good: Mask, name: str) -> list[list[str]]:
-    """Return the texts that a case's runs have in a column, in the order of their appearance."""
-    distinct: list[list[str]] = cases.new_for_each(list)
-    for number, text, _ in cases.combinations(good, name):
-        if isinstance(text, str) and text:
-            distinct[number].append(text)
+def _distinct(cases: _Cases, good: Mask, name: str) -> list[list[Any]]:
+    """Return what a case's runs have in a column, in the order of its appearance."""
+    distinct: list[list[Any]] = cases.new_for_each(list)
+    for number, value, _ in cases.combinations(good, name):
+        if value:
+            distinct[number].append(value)
     return distinct
-
-
-def _means_by_kind(
-    cases: _Cases, good: Mask, pattern: str, kinds: tuple[str, ...]
-) -> list[dict[str, float]]:
-    """Return the mean of each core kind's numbers over the runs that have one."""
-    moments = _moments_by_kind(cases, good, pattern, kinds)
-    return [{kind: of.mean for kind, of in of_case.items()} for of_case in moments]
-
-
-def _moments_by_kind(
-    cases: _Cases, good: Mask, pattern: str, kinds: tuple[str, ...]
-) -> list[dict[str, Moments]]:
-    """Return the moments of each core kind's numbers, of the kinds of which a case has some."""
-    moments = _moments(cases, good, {pattern.format(kind): kind for kind in kinds})
-    return [{kind: of for kind, of in of_case.items() if of.n} for of_case in moments]
-
-
-def _in_order(cases: _Cases, good: Mask, pattern: str) -> list[list[dict[str, float]]]:
-    """Return the means by core kind for each thread or quarter that has numbers."""
-    lists: list[list[dict[str, float]]] = cases.new_for_each(list)
-    prefix = pattern.format("")
-    names = [name for name in cases.frame.columns if name.startswith(prefix)]
-    means = cases.frame.loc[good, names].groupby(cases.number[good], sort=False).mean()
-    for number, row in zip(means.index.tolist(), means.to_numpy().tolist(), strict=True):
-        by_number: dict[int, dict[str, float]] = {}
-        for name, mean in zip(names, row, strict=True):
-            if not math.isnan(mean):
-                at, kind = name.removeprefix(prefix).split(" ")
-                by_number.setdefault(int(at), {})[kind] = mean
-        lists[number] = [by_number[at] for at in sorted(by_number)]
-    return lists

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from analysis.records.runs import good_runs
 from analysis.results.baselines import baselines_of
-from analysis.results.case_summary import CaseSummary
+from analysis.results.case import Case
 
 Array = NDArray[np.float64]
 
@@ -84,16 +84,16 @@ def _goes_on(times_s: Array) -> bool:
     return not np.isnan(times_s).any() and bool((times_s[1:] >= times_s[:-1]).all())
 
 
-def with_turns(cases: Sequence[CaseSummary], frame: pd.DataFrame) -> list[CaseSummary]:
+def with_turns(cases: Sequence[Case], frame: pd.DataFrame) -> list[Case]:
     """Return the cases, those marked whose runs were not made in turn with their baseline's."""
     made = _made_by_case(frame)
     baselines = baselines_of(cases)
     return [
-        replace(case, out_of_turn=True)
-        if case.case_id in made
-        and case.case_id in baselines
-        and baselines[case.case_id].case_id in made
-        and not are_in_turn(made[case.case_id], made[baselines[case.case_id].case_id])
+        replace(case, circumstances=replace(case.circumstances, out_of_turn=True))
+        if case.key.case_id in made
+        and case.key.case_id in baselines
+        and baselines[case.key.case_id].key.case_id in made
+        and not are_in_turn(made[case.key.case_id], made[baselines[case.key.case_id].key.case_id])
         else case
         for case in cases
     ]

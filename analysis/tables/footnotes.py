@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from analysis.format.table import joined
-from analysis.results.case_summary import PLACEMENTS, CaseSummary, grouped
+from analysis.results.case import PLACEMENTS, Case, grouped
 from base.text import one_line, plural
 from runners.records.disturbances import DISTURBANCES
 from runners.records.placed_runs import PlacedRuns
 from runners.records.settings_of_runs import NO_SCHED_EXT
 
 
-def table_footnotes(cases: Sequence[CaseSummary]) -> Iterator[str]:
+def table_footnotes(cases: Sequence[Case]) -> Iterator[str]:
     """Yield the footnotes of a table's rows, most of them beginning with the row's number."""
     for case in cases:
-        row = f"#{case.number}"
-        if case.excluded:
+        row = f"#{case.key.number}"
+        if case.circumstances.excluded:
             yield f"{row}: {_excluded(case)}"
         yield from _placement(case, row)
         if not case.lost.usable:
@@ -31,12 +31,12 @@ def table_footnotes(cases: Sequence[CaseSummary]) -> Iterator[str]:
     yield from _numbers_of_several(cases)
 
 
-def _placement(case: CaseSummary, row: str) -> Iterator[str]:
+def _placement(case: Case, row: str) -> Iterator[str]:
     """Yield in how many of the averaged runs placement was proved."""
-    placed = case.placed
+    placed = case.circumstances.placed
     for of, what in PLACEMENTS.items():
-        count = case.unproved.get(of, 0)
-        reasons = joined(case.reasons.get(of, ()))
+        count = case.circumstances.unproved.get(of, 0)
+        reasons = joined(case.circumstances.reasons.get(of, ()))
         because = f": {reasons}" if reasons else ""
         if count:
             proved = PlacedRuns((case.n or 0) - count, count).summary.removeprefix("placement ")
@@ -46,7 +46,7 @@ def _placement(case: CaseSummary, row: str) -> Iterator[str]:
             yield one_line(f"{row}: {placed.summary}{because}")
 
 
-def guest_and_host_numbers(_cases: Sequence[CaseSummary]) -> Iterator[str]:
+def guest_and_host_numbers(_cases: Sequence[Case]) -> Iterator[str]:
     """Yield which numbers of a guest's row are the guest's, and which are the host's."""
     yield (
         "time, migrations and context switches are the program's in its guest; frequency, "
@@ -55,33 +55,33 @@ def guest_and_host_numbers(_cases: Sequence[CaseSummary]) -> Iterator[str]:
     )
 
 
-def drivers(cases: Sequence[CaseSummary]) -> Iterator[str]:
+def drivers(cases: Sequence[Case]) -> Iterator[str]:
     """Yield why the driver of a governor is not known."""
     for where, is_known in (("", False), (" in some runs", True)):
         reasons = dict.fromkeys(
             reason
             for case in cases
-            if bool(case.drivers) is is_known
-            for reason in case.reasons.get("driver", ())
+            if bool(case.circumstances.drivers) is is_known
+            for reason in case.circumstances.reasons.get("driver", ())
         )
         if reasons:
             yield one_line(f"driver not known{where}: {joined(reasons)}")
 
 
-def guest_rows(cases: Sequence[CaseSummary]) -> Iterator[str]:
+def guest_rows(cases: Sequence[Case]) -> Iterator[str]:
     """Yield each row's mapping in the guest and governor where they differ; no column has them."""
-    if len({(case.mapping, case.governor) for case in cases}) > 1:
+    if len({(case.key.mapping, case.key.governor) for case in cases}) > 1:
         for row, case in enumerate(cases, 1):
-            what = f"{case.mapping} in the guest, governor {case.governor}"
-            yield one_line(f"row {row} is #{case.number}: {what}")
+            what = f"{case.key.mapping} in the guest, governor {case.key.governor}"
+            yield one_line(f"row {row} is #{case.key.number}: {what}")
 
 
-def _excluded(case: CaseSummary) -> str:
+def _excluded(case: Case) -> str:
     parts = []
-    for status, count in case.excluded.items():
-        reasons = one_line(joined(case.reasons.get(status, ())))
+    for status, count in case.circumstances.excluded.items():
+        reasons = one_line(joined(case.circumstances.reasons.get(status, ())))
         parts.append(f"{count} {status}" + (f" ({reasons})" if reasons else ""))
-    excluded = sum(case.excluded.values())
+    excluded = sum(case.circumstances.excluded.values())
     # The source of imported means may not say how many runs they are of.
     of = plural(excluded, "run")
     if case.n is not None:
@@ -89,39 +89,40 @@ def _excluded(case: CaseSummary) -> str:
     return one_line(f"{of} not averaged: {', '.join(parts)}", None)
 
 
-def _ranks(cases: Sequence[CaseSummary]) -> Iterator[str]:
+def _ranks(cases: Sequence[Case]) -> Iterator[str]:
     """Yield what numbers of ranks are of, who started them, and where each row's ranks ran."""
-    if cases[0].table.ranks is None:
+    if cases[0].key.table.ranks is None:
         return
-    launchers = " and ".join(dict.fromkeys(case.mpi for case in cases if case.mpi))
+    launchers = " and ".join(dict.fromkeys(case.key.mpi for case in cases if case.key.mpi))
     started = f", which {launchers} started" if launchers else ""
     yield one_line(f"numbers are of all ranks together{started}")
-    if places := joined(_rank_places(case) for case in cases if case.rank_cpus):
+    if places := joined(_rank_places(case) for case in cases if case.key.rank_cpus):
         yield f"CPUs of each rank: {places}"
 
 
-def _rank_places(case: CaseSummary) -> str:
-    by = f" ({case.divided_by})" if case.divided_by else ""
-    return one_line(f"#{case.number}: {case.shown_cpus}{by}")
+def _rank_places(case: Case) -> str:
+    by = f" ({case.key.divided_by})" if case.key.divided_by else ""
+    return one_line(f"#{case.key.number}: {case.key.shown_cpus}{by}")
 
 
-def _disturbed(cases: Sequence[CaseSummary]) -> Iterator[str]:
+def _disturbed(cases: Sequence[Case]) -> Iterator[str]:
     """Yield how many of the averaged runs were disturbed, a footnote for each disturbance."""
     measured = [case for case in cases if case.n]
     for what in DISTURBANCES:
-        rows = [case for case in measured if what in case.disturbed]
+        rows = [case for case in measured if what in case.circumstances.disturbed]
         if not rows:
             continue
-        if all(case.disturbed.get(what) == case.n for case in measured):
+        if all(case.circumstances.disturbed.get(what) == case.n for case in measured):
             where = "all runs that are averaged"
         else:
             where = ", ".join(
-                f"#{case.number}: {case.disturbed[what]} of {case.n}" for case in rows
+                f"#{case.key.number}: {case.circumstances.disturbed[what]} of {case.n}"
+                for case in rows
             )
         yield f"runs {what}: {where}"
 
 
-def _moves_of_pinned(cases: Sequence[CaseSummary]) -> Iterator[str]:
+def _moves_of_pinned(cases: Sequence[Case]) -> Iterator[str]:
     """Yield what the migrations of pinned threads are, where all placements are proved.
 
     Ranks and a guest's CPUs are placed by others, who move them as well.
@@ -130,37 +131,44 @@ def _moves_of_pinned(cases: Sequence[CaseSummary]) -> Iterator[str]:
         case
         for case in cases
         if case.n
-        and (case.binding, case.table.ranks, case.engine) == ("pin", None, None)
-        and case.placed.proved == case.n
-        and case.measures["migrations"].mean > 0
+        and (case.key.binding, case.key.table.ranks, case.key.engine) == ("pin", None, None)
+        and case.circumstances.placed.proved == case.n
+        and case.stats["migrations"].mean > 0
     ]
     if rows:
-        numbers = ", ".join(f"#{case.number}" for case in rows)
+        numbers = ", ".join(f"#{case.key.number}" for case in rows)
         yield (
             f"migrations of pinned threads ({numbers}): the kernel moves a thread as it starts and "
             "as it is bound; that it stays then is proved, in all these runs"
         )
 
 
-def _governors(cases: Sequence[CaseSummary]) -> Iterator[str]:
+def _governors(cases: Sequence[Case]) -> Iterator[str]:
     """Yield which governor was in force where the study asks for the current one."""
     read = {
-        governor for case in cases if case.governor == "current" for governor in case.governors_read
+        governor
+        for case in cases
+        if case.key.governor == "current"
+        for governor in case.circumstances.governors_read
     }
     if read:
         yield one_line(f"governor in force: {', '.join(sorted(read))}")
 
 
-def _energy_aware(cases: Sequence[CaseSummary]) -> Iterator[str]:
+def _energy_aware(cases: Sequence[Case]) -> Iterator[str]:
     """Yield which rows had energy-aware scheduling, where that differs between them.
 
     A governor may switch it: EAS needs schedutil (runners/node/scheduler.py).
     """
-    rows = _rows_by_value(cases, lambda case: case.energy_aware_read)
+    rows = _rows_by_value(cases, lambda case: case.circumstances.energy_aware_read)
     if len(rows) < 2:
         return
     governors = {
-        state: {governor for case in of for governor in case.governors_read or (case.governor,)}
+        state: {
+            governor
+            for case in of
+            for governor in case.circumstances.governors_read or (case.key.governor,)
+        }
         for state, of in rows.items()
     }
     apart = sum(map(len, governors.values())) == len(set().union(*governors.values()))
@@ -175,37 +183,39 @@ def _energy_aware(cases: Sequence[CaseSummary]) -> Iterator[str]:
     yield one_line(f"energy-aware scheduling (EAS) was {where}: {what}", None)
 
 
-def _schedulers(cases: Sequence[CaseSummary]) -> Iterator[str]:
+def _schedulers(cases: Sequence[Case]) -> Iterator[str]:
     """Yield which schedulers of sched_ext placed threads instead of the kernel's own."""
-    rows = _rows_by_value(cases, lambda case: case.schedulers_read)
+    rows = _rows_by_value(cases, lambda case: case.circumstances.schedulers_read)
     rows.pop(NO_SCHED_EXT, None)
     measured = [case for case in cases if case.n]
     for name, of in rows.items():
-        all_runs = of == measured and all(list(case.schedulers_read) == [name] for case in of)
+        all_runs = of == measured and all(
+            list(case.circumstances.schedulers_read) == [name] for case in of
+        )
         where = "all runs that are averaged" if all_runs else f"runs of {_numbers(of)}"
         yield one_line(f"scheduled by {name} (sched_ext), not by the kernel's own: {where}", None)
 
 
 def _rows_by_value(
-    cases: Sequence[CaseSummary], values: Callable[[CaseSummary], Sequence[str]]
-) -> dict[str, list[CaseSummary]]:
+    cases: Sequence[Case], values: Callable[[Case], Sequence[str]]
+) -> dict[str, list[Case]]:
     """Return the rows of each value that their averaged runs have; a row may have several."""
-    rows: dict[str, list[CaseSummary]] = {}
+    rows: dict[str, list[Case]] = {}
     for case in cases:
         for value in values(case):
             rows.setdefault(value, []).append(case)
     return rows
 
 
-def _numbers(cases: Sequence[CaseSummary]) -> str:
+def _numbers(cases: Sequence[Case]) -> str:
     """Return `#1, #3`."""
-    return ", ".join(dict.fromkeys(f"#{case.number}" for case in cases))
+    return ", ".join(dict.fromkeys(f"#{case.key.number}" for case in cases))
 
 
-def _numbers_of_several(cases: Sequence[CaseSummary]) -> Iterator[str]:
+def _numbers_of_several(cases: Sequence[Case]) -> Iterator[str]:
     """Yield why several rows have one number: different CPUs, or another difference."""
-    for rows in grouped(cases, lambda case: case.number):
-        number, cpus = rows[0].number, dict.fromkeys(map(_where, rows))
+    for rows in grouped(cases, lambda case: case.key.number):
+        number, cpus = rows[0].key.number, dict.fromkeys(map(_where, rows))
         if len(rows) > 1 and len(cpus) == len(rows):
             yield one_line(
                 f"#{number} stands once for each set of CPUs it was run on: {joined(cpus)}"
@@ -215,20 +225,24 @@ def _numbers_of_several(cases: Sequence[CaseSummary]) -> Iterator[str]:
             yield one_line(f"#{number} stands for several cases: {what}")
 
 
-def _how(case: CaseSummary) -> str:
-    return f"{case.mapping} by {case.mechanism}" if case.mechanism else str(case.mapping)
+def _how(case: Case) -> str:
+    return (
+        f"{case.key.mapping} by {case.key.mechanism}"
+        if case.key.mechanism
+        else str(case.key.mapping)
+    )
 
 
-def _where(case: CaseSummary) -> str:
+def _where(case: Case) -> str:
     """Return a row's CPUs of the host: a guest's own are always the same ones."""
-    return str(case.vcpu_cpus or case.shown_cpus or "unknown CPUs")
+    return str(case.key.vcpu_cpus or case.key.shown_cpus or "unknown CPUs")
 
 
-def beside_numbers(cases: Sequence[CaseSummary]) -> Iterator[str]:
+def beside_numbers(cases: Sequence[Case]) -> Iterator[str]:
     """Yield what the numbers of rows with co-runners are of."""
     yield (
         "slowdown: mean time beside the other over that alone; intervals are in the verdict. The "
         "co-runner's time is that of its executions that began and ended while the program ran"
     )
-    if any(case.measures["energy_pkg_j"].n for case in cases):
+    if any(case.stats["energy_pkg_j"].n for case in cases):
         yield "energy is that of the packages, and so of both programs"

@@ -9,16 +9,12 @@ from types import MappingProxyType
 
 from analysis.format.numbers import TIME_DECIMALS, finite, time_decimals
 from analysis.format.table import Column, Notes, Table, joined, render
-from analysis.records.fields import MEASURES, MORE_MEASURES, ROW_FACTS, TABLE_KEYS
+from analysis.measures import STATISTICS, csv_column
 from analysis.records.files import rerun_hint, write_file
+from analysis.records.keys import RANK_SEPARATOR, ROW_FACTS, TABLE_KEYS
+from analysis.records.metrics import metric_column
 from analysis.results.alone import Alone, alone_of
-from analysis.results.case_summary import (
-    CaseSummary,
-    count_column,
-    grouped,
-    of_metric,
-    with_unit_last,
-)
+from analysis.results.case import Case, grouped
 from analysis.results.sources import open_results
 from analysis.results.summary_columns import MEASURED
 from analysis.tables.footnotes import table_footnotes
@@ -27,7 +23,7 @@ from analysis.tables.layouts import (
     LayoutName,
     Page,
     verbatim_names,
-    with_energy_by_kind,
+    with_kinds,
 )
 from analysis.tables.metric_columns import with_metrics
 from base import PINSTUDY
@@ -54,7 +50,7 @@ def make_tables(
 
 
 def tables_of_cases(
-    cases: Iterable[CaseSummary],
+    cases: Iterable[Case],
     footnotes: Sequence[str] = (),
     layout: LayoutName = "full",
     off: Mapping[str, str] = MappingProxyType({}),
@@ -67,7 +63,7 @@ def tables_of_cases(
     """
     everyone = list(cases)
     alone = alone_of(everyone)
-    tables = grouped(everyone, lambda case: case.table)
+    tables = grouped(everyone, lambda case: case.key.table)
     markers: dict[str, str] = {}
     return [
         _table(rows, footnotes, layout, off, alone, Notes(markers if share_notes else {}))
@@ -85,7 +81,7 @@ def write_tables(tables: Sequence[Table], folder: Path) -> list[Path]:
 
 
 def _table(
-    rows: Sequence[CaseSummary],
+    rows: Sequence[Case],
     footnotes: Sequence[str],
     name: LayoutName,
     off: Mapping[str, str],
@@ -93,12 +89,12 @@ def _table(
     notes: Notes,
 ) -> Table:
     on_node, of_guests, beside = LAYOUTS[name]
-    layout = of_guests if any(case.vcpu_mapping for case in rows) else on_node
-    layout = beside if any(case.beside for case in rows) else layout
-    if any(case.scheduling for case in rows):
+    layout = of_guests if any(case.key.vcpu_mapping for case in rows) else on_node
+    layout = beside if any(case.key.beside for case in rows) else layout
+    if any(case.key.scheduling for case in rows):
         layout = layout.with_scheduling()
     if name == "full":
-        layout = with_metrics(with_energy_by_kind(layout, rows), rows)
+        layout = with_metrics(with_kinds(layout, rows), rows)
     decimals = time_decimals(case.time.mean for case in rows)
     page = Page(
         TIME_DECIMALS if layout.fixed_decimals else decimals, verbatim_names(rows), notes, alone
@@ -117,7 +113,7 @@ def _table(
         raw_values=tuple(
             raw_row(case)
             | _run_counts(case)
-            | _slowdowns(alone.get(case.case_id))
+            | _slowdowns(alone.get(case.key.case_id))
             | _instruments_off(off)
             for case in rows
         ),
@@ -143,109 +139,105 @@ def _slowdowns(alone: Alone | None) -> dict[str, object]:
     return {"slowdown": alone.slowdown, "beside_slowdown": alone.co_runner_slowdown}
 
 
-def _table_number(case: CaseSummary) -> str:
+def _table_number(case: Case) -> str:
     """Return `Table 3: ` for the third table of a study or publication; empty when not known."""
-    number = case.table.number
+    number = case.key.table.number
     return "" if number is None else f"Table {number}: "
 
 
-def caption(cases: Sequence[CaseSummary]) -> str:
+def caption(cases: Sequence[Case]) -> str:
     """Return the caption of the table that has these rows of `summarise`."""
     case = cases[0]
     # A case that was left out does not say it.
-    free = any(one.no_schedule for one in cases)
-    schedule = "" if free else f"schedule {case.table.schedule}, "
-    program = f"{_implementation(cases)}{case.table.app} ({case.table.variant})"
+    free = any(one.key.no_schedule for one in cases)
+    schedule = "" if free else f"schedule {case.key.table.schedule}, "
+    program = f"{_implementation(cases)}{case.key.table.app} ({case.key.table.variant})"
     return one_line(
-        f"{_region(case)}{program}, size {case.table.size}, {case.table.threads_in_words}, "
-        f"{schedule}wait policy {case.table.wait_policy}{_guest(case)}"
+        f"{_region(case)}{program}, size {case.key.table.size}, {case.key.table.threads_in_words}, "
+        f"{schedule}wait policy {case.key.table.wait_policy}{_guest(case)}"
     )
 
 
-def _region(case: CaseSummary) -> str:
-    return f"region {case.table.region} of " if case.table.region else ""
+def _region(case: Case) -> str:
+    return f"region {case.key.table.region} of " if case.key.table.region else ""
 
 
-def _implementation(cases: Sequence[CaseSummary]) -> str:
+def _implementation(cases: Sequence[Case]) -> str:
     """Return whose programs were run, where their records have it."""
-    names = dict.fromkeys(name for case in cases for name in case.implementations)
+    names = dict.fromkeys(name for case in cases for name in case.circumstances.implementations)
     return f"{joined(names)}: " if names else ""
 
 
-def _guest(case: CaseSummary) -> str:
-    if not case.guest:
+def _guest(case: Case) -> str:
+    if not case.key.guest:
         return ""
-    of = case.table
+    of = case.key.table
     size = [plural(of.vm_cpus, "vCPU")] if of.vm_cpus else []
     size += [f"{of.vm_memory_mib} MiB"] if of.vm_memory_mib else []
-    return f", in {case.guest}" + (f" with {' and '.join(size)}" if size else "")
+    return f", in {case.key.guest}" + (f" with {' and '.join(size)}" if size else "")
 
 
-def raw_row(case: CaseSummary) -> dict[str, object]:
+def raw_row(case: Case) -> dict[str, object]:
     """Return a case's numbers by name, with the unit last; what is not there is None.
 
     `elapsed_cv` is the coefficient of variation of the time, sd / mean.
     """
+    key, circumstances = case.key, case.circumstances
     values: dict[str, object] = {
-        "study": case.study,
-        "node_id": case.node_id,
-        **dict(zip(TABLE_KEYS, case.table[1:], strict=True)),
-        "case_number": case.number,
-        "mapping": case.mapping,
-        "governor": case.governor,
-        **{name: getattr(case, name) for name in ROW_FACTS},
-        "case_id": case.case_id,
-        "status": SKIPPED if case.skip_reason is not None else MEASURED,
+        "study": key.study,
+        "node_id": key.node_id,
+        **dict(zip(TABLE_KEYS, key.table[1:], strict=True)),
+        "case_number": key.number,
+        "mapping": key.mapping,
+        "governor": key.governor,
+        **{name: getattr(key, name) for name in ROW_FACTS},
+        "rank_cpus": RANK_SEPARATOR.join(key.rank_cpus) if key.rank_cpus else None,
+        "case_id": key.case_id,
+        "status": SKIPPED if case.was_skipped else MEASURED,
         "n": case.n,
         "lost": case.lost.count if case.lost.is_known else None,
-        "unproved": case.placed.unproved,
-        "driver": joined(case.drivers),
-        "governor_read": joined(case.governors_read),
-        "implementation": joined(case.implementations),
+        "unproved": circumstances.placed.unproved,
+        "driver": joined(circumstances.drivers),
+        "governor_read": joined(circumstances.governors_read),
+        "implementation": joined(circumstances.implementations),
     }
-    for measure in (*MEASURES, *MORE_MEASURES):
-        of = case.measures[measure]
-        values[with_unit_last(measure, "mean")] = finite(of.mean)
-        values[with_unit_last(measure, "sd")] = finite(of.sd)
-    values["elapsed_median_s"] = finite(case.time_median_s)
-    values["elapsed_min_s"] = finite(case.time_min_s)
-    values["elapsed_max_s"] = finite(case.time_max_s)
-    values["elapsed_cv"] = finite(case.time.sd / case.time.mean) if case.time.mean > 0 else None
-    values |= {f"residency_{kind}": value for kind, value in case.residency.items()}
-    values |= {f"cpu_share_{kind}": value for kind, value in case.cpu_share.items()}
-    values |= {f"waited_{kind}": finite(of.mean) for kind, of in case.waited.items()}
-    values |= {f"freq_{kind}_mean_ghz": value for kind, value in case.freq_ghz.items()}
     values |= {
-        f"energy_by_kind_{kind}_mean_j": finite(of.mean) for kind, of in case.energy_by_kind.items()
+        name: finite(case.stats[column].statistic(statistic))
+        for name, (column, statistic) in STATISTICS.items()
+        if statistic != "n" and column in case.stats
     }
+    time = case.time
+    values["elapsed_cv"] = finite(time.sd / time.mean) if time.mean > 0 else None
     values |= _raw_metrics(case)
-    values["excluded"] = joined(f"{status}: {count}" for status, count in case.excluded.items())
-    values["reasons"] = case.skip_reason or joined(
-        f"{name}: {joined(reasons)}" for name, reasons in case.reasons.items()
+    values["excluded"] = joined(
+        f"{status}: {count}" for status, count in circumstances.excluded.items()
+    )
+    values["reasons"] = circumstances.skip_reason or joined(
+        f"{name}: {joined(reasons)}" for name, reasons in circumstances.reasons.items()
     )
     return values
 
 
-def _run_counts(case: CaseSummary) -> dict[str, object]:
+def _run_counts(case: Case) -> dict[str, object]:
     """Return how many runs have each measure, where some of the row's lack it."""
-    metrics = {metric.field: of_metric(metric.name, "n") for metric in case.metrics}
-    counts = {
-        metrics.get(measure) or count_column(measure): of for measure, of in case.measures.items()
+    metrics = {metric.field: metric_column(metric.name, "n") for metric in case.metrics}
+    return {
+        metrics.get(column) or csv_column(column, "n"): stats.n
+        for column, stats in case.stats.items()
+        if stats.n and stats.n != case.n
     }
-    counts |= {f"waited_{kind}_n": of for kind, of in case.waited.items()}
-    counts |= {f"energy_by_kind_{kind}_n": of for kind, of in case.energy_by_kind.items()}
-    return {name: of.n for name, of in counts.items() if of.n and of.n != case.n}
 
 
-def _raw_metrics(case: CaseSummary) -> dict[str, object]:
+def _raw_metrics(case: Case) -> dict[str, object]:
     """Return what the program prints about itself, each number with its unit beside it."""
     values: dict[str, object] = {}
     for metric in case.metrics:
-        of = case.measures[metric.field]
-        values |= {
-            of_metric(metric.name, "mean"): finite(of.mean),
-            of_metric(metric.name, "sd"): finite(of.sd),
-            of_metric(metric.name, "unit"): joined(metric.units) or None,
-            of_metric(metric.name, "better"): metric.better,
+        stats = case.stat(metric.field)
+        found = {
+            "mean": finite(stats.mean),
+            "sd": finite(stats.sd),
+            "unit": joined(metric.units) or None,
+            "better": metric.better,
         }
+        values |= {metric_column(metric.name, word): value for word, value in found.items()}
     return values

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
-from analysis.format.numbers import five_digits
+from analysis.format.numbers import five_digits, fixed
 from analysis.format.table import Column
 from analysis.records.metrics import Metric
-from analysis.results.case_summary import CaseSummary, Moments
+from analysis.results.case import Case
 from analysis.results.metrics import in_units, metrics_of
 from analysis.tables.layouts import Layout, Page, mean_of, reasons_of
 from base.text import one_line
@@ -18,7 +18,7 @@ from base.text import one_line
 MAX_METRIC_COLUMNS = 4
 
 
-def with_metrics(layout: Layout, cases: Sequence[CaseSummary]) -> Layout:
+def with_metrics(layout: Layout, cases: Sequence[Case]) -> Layout:
     """Return a layout with a column for each of the first metrics that programs print.
 
     A metric that is named like another column is marked as one, and rows whose units differ have
@@ -44,16 +44,17 @@ def with_metrics(layout: Layout, cases: Sequence[CaseSummary]) -> Layout:
     )
 
 
-def _metric(case: CaseSummary, page: Page, metric: Metric) -> str:
-    of = case.measures.get(metric.field, Moments())
-    text = of.mean_text if f"{metric.field}_mean" in page.verbatim else five_digits(of.mean)
+def _metric(case: Case, page: Page, metric: Metric) -> str:
+    stats = case.stat(metric.field)
+    given = page.given(f"{metric.field}_mean", stats.mean_decimals)
+    text = five_digits(stats.mean) if given is None else fixed(stats.mean, given)
     mine = [own.unit for own in case.metrics if own.name == metric.name]
     if len(metric.units) > 1 and mine:
         text = one_line(f"{text} {mine[0]}").rstrip()
-    return mean_of(of, text, reasons_of(case, metric.field), case, page)
+    return mean_of(stats, text, reasons_of(case, metric.field), case, page)
 
 
-def _of_metrics(_cases: Sequence[CaseSummary], metrics: Sequence[Metric]) -> Iterator[str]:
+def _of_metrics(_cases: Sequence[Case], metrics: Sequence[Metric]) -> Iterator[str]:
     """Yield which metrics have no column, and which ones have no single unit."""
     if more := [one_line(metric.name) for metric in metrics[MAX_METRIC_COLUMNS:]]:
         yield one_line(f"the program prints more, which tables.csv has: {', '.join(more)}")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from analysis.objectives import OBJECTIVES, Objective
-from analysis.results.case_summary import grouped
+from analysis.results.case import grouped
 from analysis.statistics.decision import MIN_TO_DECIDE, Look, Outcome, decide
 from analysis.verdict import sentences
 from analysis.verdict.caveats import not_compared, unlike_means
@@ -52,7 +52,7 @@ def verdicts_of(
         return ()
     return tuple(
         _verdict(those, objective, objectives, rules)
-        for those in grouped(cases, lambda case: (case.governor, case.summary.beside))
+        for those in grouped(cases, lambda case: (case.governor, case.summary.key.beside))
         for objective in objectives
     )
 
@@ -69,7 +69,7 @@ def _verdict(
         for case in cases
         if objective in case.comparisons
     )
-    beside = cases[0].summary.beside
+    beside = cases[0].summary.key.beside
     return replace(
         verdict,
         means_disagree=means_disagree,
@@ -151,7 +151,7 @@ def _best(compared: Sequence[CaseFinding], objective: Objective) -> CaseFinding 
 
 def answer_of(case: CaseFinding) -> str:
     """Return what a case does to its threads, or to its virtual CPUs, as a verdict's answer."""
-    bindings = {case.summary.binding, case.summary.vcpu_binding} - {None}
+    bindings = {case.summary.key.binding, case.summary.key.vcpu_binding} - {None}
     for binding, answer in (("pin", "pin"), ("set", "confine"), ("none", "leave")):
         if binding in bindings:
             return answer

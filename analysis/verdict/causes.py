@@ -24,7 +24,6 @@ from runners.records.disturbances import (
     BY_QUOTA,
     CLIPPED,
     MARKED,
-    SEPARATOR,
     SHARED,
     STOLEN,
     THROTTLED,
@@ -60,14 +59,14 @@ def disturbed_against_others(frame: pd.DataFrame) -> dict[str, dict[str, Differe
     """
     good = good_runs(frame)
     good = good[good["elapsed_s"] > 0]
-    disturbed = good["disturbed"].astype(object)
+    disturbed = good["disturbed"]
     some = good["case_id"].isin(good["case_id"][disturbed.notna()].unique())
     found: dict[str, dict[str, Difference]] = {}
     for case_id, runs in good[some].groupby("case_id", observed=True, sort=False):
         log_s = np.log(runs["elapsed_s"].to_numpy(dtype=float))
-        texts = [of.split(SEPARATOR) if isinstance(of, str) else [] for of in disturbed[runs.index]]
+        names = [found or () for found in disturbed[runs.index]]
         for what in _CAUSES:
-            has_it = np.array([what in of for of in texts])
+            has_it = np.array([what in found for found in names])
             if min(has_it.sum(), (~has_it).sum()) >= MIN_RUNS:
                 difference = Difference.welch(log_s[has_it], log_s[~has_it])
                 found.setdefault(str(case_id), {})[what] = difference
@@ -81,7 +80,7 @@ def causes(cases: Sequence[CaseFinding]) -> Iterator[str]:
         if not disturbed:
             continue
         counts = [
-            f"{case.summary.disturbed[what]} of {case.summary.n} runs of {name(case)}"
+            f"{case.summary.circumstances.disturbed[what]} of {case.summary.n} runs of {name(case)}"
             for case in disturbed
         ]
         said = f"{first_of(counts, MAX_NAMED, ', ')} {did.format(who=_neighbours(disturbed))}"
@@ -115,7 +114,11 @@ def _judged(cases: Sequence[CaseFinding], what: str, said: str, remedy: str) -> 
 
 def _share(case: CaseFinding, what: str) -> float:
     """Return the share of a case's averaged runs that were disturbed so."""
-    return case.summary.disturbed.get(what, 0) / case.summary.n if case.summary.n else 0.0
+    return (
+        case.summary.circumstances.disturbed.get(what, 0) / case.summary.n
+        if case.summary.n
+        else 0.0
+    )
 
 
 def _neighbours(cases: Sequence[CaseFinding]) -> str:
@@ -123,7 +126,7 @@ def _neighbours(cases: Sequence[CaseFinding]) -> str:
     runs: Counter[str] = Counter()
     most_s: dict[str, float] = {}
     for case in cases:
-        for command, neighbour in case.summary.neighbours.items():
+        for command, neighbour in case.summary.circumstances.neighbours.items():
             runs[command] += neighbour.runs
             most_s[command] = max(most_s.get(command, 0.0), neighbour.most_s)
     if not runs:

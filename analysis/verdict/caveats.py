@@ -12,7 +12,7 @@ from analysis.format.numbers import fixed, in_percent, percent, percent_ends
 from analysis.format.table import joined
 from analysis.objectives import EDP, ENERGY, TIME, Objective
 from analysis.results.baselines import leaves_all
-from analysis.results.case_summary import CaseSummary
+from analysis.results.case import Case
 from analysis.results.turns import ORDER
 from analysis.statistics.decision import ALPHA
 from analysis.statistics.drift import Drift, Trend
@@ -69,7 +69,7 @@ def several_modes(
     unclear = [case for case in others if objective in case.unclear]
     for case in unclear:
         of_pairs = case.unclear[objective]
-        if text := case.summary.unclear.get(objective):
+        if text := case.summary.circumstances.unclear.get(objective):
             parts.append(f"{name(case)} {text}")
         if of_pairs and objective not in case.modes and objective not in baseline.modes:
             parts.append(f"{name(case)} against {name(baseline)} {_modes_of_pairs(of_pairs)}")
@@ -90,7 +90,7 @@ def unclear_in_words(case: CaseFinding) -> dict[str, str]:
     unclear: dict[str, str] = {}
     for name_of, of_pairs in case.unclear.items():
         objective = next((of for of in case.samples if of == name_of), None)
-        text = case.summary.unclear.get(name_of, "")
+        text = case.summary.circumstances.unclear.get(name_of, "")
         if name_of in case.modes and isinstance(objective, Objective):
             text = modes_in_words(case.modes[name_of], objective)
         elif of_pairs:
@@ -304,7 +304,7 @@ def _counts(cases: Sequence[CaseFinding]) -> str:
     return listed(each_case(cases, lambda case: f"{name(case)} ({case.placed.summary})"))
 
 
-def start_up(case: CaseSummary, other: CaseSummary) -> str:
+def start_up(case: Case, other: Case) -> str:
     """Return what differs in how two cases start, as a clause; empty where nothing does.
 
     Some mechanisms do a part of their work within the program's measured time.
@@ -329,9 +329,9 @@ def start_ups(cases: Sequence[CaseFinding], baseline: CaseFinding) -> str:
     )
 
 
-def _within(case: CaseSummary) -> str:
+def _within(case: Case) -> str:
     """Return the mechanism that does a part of its work within the program's time, or nothing."""
-    return case.mechanism if case.mechanism in WITHIN_THE_RUN else ""
+    return case.key.mechanism if case.key.mechanism in WITHIN_THE_RUN else ""
 
 
 def not_compared(
@@ -372,7 +372,7 @@ def _no_values(cases: Sequence[CaseFinding], objective: Objective) -> str:
     for factor in (ENERGY, TIME) if objective == EDP else ():
         if not any(factor in case.samples for case in cases):
             return f"Not compared: the {noun} needs {factor.noun}, which was not measured."
-    if any(case.summary.moments(objective.field).n for case in cases):
+    if any(case.summary.stat(objective.field).n for case in cases):
         return f"Not compared: {noun} is 0 or less in some runs, which can be in no ratio."
     return f"Not compared: {noun} was not measured{_because(cases, objective)}."
 
@@ -398,7 +398,9 @@ def _no_baseline(cases: Sequence[CaseFinding], named: str | None) -> str:
 def _how(cases: Sequence[CaseFinding]) -> str:
     """Return how the runs of some cases ended, in brackets; empty where there were none."""
     ends = [
-        f"{count} {status}" for case in cases for status, count in case.summary.excluded.items()
+        f"{count} {status}"
+        for case in cases
+        for status, count in case.summary.circumstances.excluded.items()
     ]
     return f" ({one_line(', '.join(ends))})" if ends else ""
 
@@ -420,7 +422,7 @@ def _because(cases: Sequence[CaseFinding], objective: Objective) -> str:
     reasons = dict.fromkeys(
         one_line(reason)
         for case in cases
-        for reason in case.summary.reasons.get(objective.field, ())
+        for reason in case.summary.circumstances.reasons.get(objective.field, ())
     )
     return f", because {joined(reasons)}" if reasons else ""
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from analysis.objectives import TIME, Objective
-from analysis.results.case_summary import CaseSummary, grouped
+from analysis.results.case import Case, grouped
 from analysis.statistics.decision import (
     MIN_TO_DECIDE,
     ONLY_LOOK,
@@ -39,8 +39,8 @@ Key = tuple[str, Objective]
 
 
 def differences_from_baselines(
-    cases: Sequence[CaseSummary],
-    baselines: Mapping[str, CaseSummary],
+    cases: Sequence[Case],
+    baselines: Mapping[str, Case],
     values: Mapping[str, Values],
     objectives: Mapping[str, Sequence[Objective]],
     sd_is_error: bool = False,
@@ -52,8 +52,8 @@ def differences_from_baselines(
     """
     differences: dict[Key, Difference] = {}
     for case in cases:
-        case_id, baseline = case.case_id, baselines.get(case.case_id)
-        if baseline is None or baseline.case_id == case_id:
+        case_id, baseline = case.key.case_id, baselines.get(case.key.case_id)
+        if baseline is None or baseline.key.case_id == case_id:
             continue
         for objective in objectives[case_id]:
             difference = difference_between(case, baseline, values, objective, sd_is_error)
@@ -63,8 +63,8 @@ def differences_from_baselines(
 
 
 def difference_between(
-    a: CaseSummary,
-    b: CaseSummary,
+    a: Case,
+    b: Case,
     values: Mapping[str, Values],
     objective: Objective,
     sd_is_error: bool = False,
@@ -76,15 +76,19 @@ def difference_between(
     """
     if not (a.lost.usable and b.lost.usable):
         return None
-    mine, theirs = values.get(a.case_id), values.get(b.case_id)
+    mine, theirs = values.get(a.key.case_id), values.get(b.key.case_id)
     if mine and theirs:
         return difference_of(mine, theirs, objective)
-    stated = a.stated.get(objective)
-    if stated and stated.against == b.case_id:
+    stated = a.circumstances.stated.get(objective)
+    if stated and stated.against == b.key.case_id:
         known = all(sample_of_summary(case, objective) for case in (a, b))
         return stated.difference if known else None
     # Of a card nobody knows more than that each of them has no outcome against its baseline.
-    if a.out_of_turn or b.out_of_turn or objective in {*a.unclear, *b.unclear}:
+    if (
+        a.circumstances.out_of_turn
+        or b.circumstances.out_of_turn
+        or objective in {*a.circumstances.unclear, *b.circumstances.unclear}
+    ):
         return None
     return difference_of_summaries(a, b, objective, sd_is_error)
 
@@ -110,12 +114,12 @@ def compare_all(
     }
 
 
-def questions_by(baselines: Mapping[str, CaseSummary]) -> Callable[[Key], tuple[str, Objective]]:
+def questions_by(baselines: Mapping[str, Case]) -> Callable[[Key], tuple[str, Objective]]:
     """Return a function from a comparison to its question: its baseline and objective.
 
     One answer chooses among the comparisons of a question.
     """
-    return lambda key: (baselines[key[0]].case_id, key[1])
+    return lambda key: (baselines[key[0]].key.case_id, key[1])
 
 
 def _of_question(
@@ -143,16 +147,16 @@ def _of_question(
 
 
 def with_shapes(
-    cases: Sequence[CaseSummary],
+    cases: Sequence[Case],
     comparisons: Mapping[Key, Comparison],
-    baselines: Mapping[str, CaseSummary],
+    baselines: Mapping[str, Case],
     values: Mapping[str, Values],
     samples: Mapping[Key, Sample],
     slow: Mapping[str, SlowRuns],
 ) -> dict[Key, Comparison]:
     """Return the comparisons with what else differs: means, spreads and shares of slow runs."""
-    rows = {case.case_id: case for case in cases}
-    others = {case_id: baselines[case_id].case_id for case_id, _ in comparisons}
+    rows = {case.key.case_id: case for case in cases}
+    others = {case_id: baselines[case_id].key.case_id for case_id, _ in comparisons}
     of_shares = _p_of_shares(comparisons, others, slow)
     extended: dict[Key, Comparison] = {}
     for (case_id, objective), comparison in comparisons.items():
@@ -194,8 +198,8 @@ def _p_of_shares(
 
 
 def other_reading(
-    cases: Sequence[CaseSummary],
-    baselines: Mapping[str, CaseSummary],
+    cases: Sequence[Case],
+    baselines: Mapping[str, Case],
     comparisons: Mapping[Key, Comparison],
     objectives: Mapping[str, Sequence[Objective]],
     margin: float,
@@ -211,7 +215,7 @@ def other_reading(
         return ()
     differences = differences_from_baselines(cases, baselines, {}, objectives, sd_is_error=True)
     other = compare_all(differences, margin, questions_by(baselines))
-    rows = {case.case_id: case for case in cases}
+    rows = {case.key.case_id: case for case in cases}
     changed = [
         f"{_row(rows[key[0]])}: {comparison.outcome} -> {other[key].outcome}"
         for key, comparison in comparisons.items()
@@ -224,6 +228,6 @@ def other_reading(
     return (f"{start}: {'; '.join(changed)}" if changed else start,)
 
 
-def _row(case: CaseSummary) -> str:
-    app = " ".join(filter(None, (case.table.app, case.table.region)))
-    return one_line(f"{app} {case.table.threads_label} #{case.number}")
+def _row(case: Case) -> str:
+    app = " ".join(filter(None, (case.key.table.app, case.key.table.region)))
+    return one_line(f"{app} {case.key.table.threads_label} #{case.key.number}")

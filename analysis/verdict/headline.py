@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from analysis.objectives import OBJECTIVES, Objective
-from analysis.results.case_summary import CaseSummary
+from analysis.results.case import Case
 from analysis.results.turns import ORDER
 from analysis.verdict.caveats import (
     lost_by_case,
@@ -118,17 +118,20 @@ def in_words(answer: str, verdicts: Verdicts) -> str:
     if where and answer in ("pin", "confine"):
         text = f"{text} on {where}" if answer == "pin" else f"confine {what} to {where}"
     under = {placer(verdict.best.summary) for verdict in of_answer if verdict.best}
-    asked = any(verdict.best and verdict.best.summary.scheduling for verdict in of_answer)
+    asked = any(verdict.best and verdict.best.summary.key.scheduling for verdict in of_answer)
     return f"{text}, under {_either(under)}" if asked and answer in _PLACING else text
 
 
-def _what(answer: str, bests: Sequence[CaseSummary]) -> str:
+def _what(answer: str, bests: Sequence[Case]) -> str:
     """Return what an answer places, or leaves: threads, a guest's virtual CPUs, or both."""
     binding = {"pin": "pin", "confine": "set", "leave": "none"}.get(answer)
     places = {
         tuple(
             what
-            for what, placing in (("threads", best.of_threads), ("virtual CPUs", best.of_vcpus))
+            for what, placing in (
+                ("threads", best.key.of_threads),
+                ("virtual CPUs", best.key.of_vcpus),
+            )
             if placing and placing.binding == binding
         )
         for best in bests
@@ -159,7 +162,7 @@ def _hedge(verdicts: Verdicts) -> str:
 
 
 def _does(case: CaseFinding, binding: str) -> bool:
-    of_case = (case.summary.binding, case.summary.vcpu_binding)
+    of_case = (case.summary.key.binding, case.summary.key.vcpu_binding)
     return binding in of_case and (binding == "pin" or "pin" not in of_case)
 
 
@@ -181,7 +184,7 @@ def _most(
         gains, key=lambda gain: objective.loss(gain[0].difference.log_ratio)
     )
     baseline = table.baseline_of(best)
-    beside = f", beside {best.summary.beside}" if best.summary.beside else ""
+    beside = f", beside {best.summary.key.beside}" if best.summary.key.beside else ""
     count = sum(
         case.comparisons[objective].objective.identity == objective.identity
         for other in tables

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from analysis.objectives import ENERGY, OBJECTIVES, TIME, Objective
-from analysis.records.fields import TableKey
-from analysis.results.case_summary import CaseSummary
+from analysis.records.keys import TableKey
+from analysis.results.case import Case
 from analysis.statistics.decision import MIN_TO_FORECAST, ONLY_LOOK, Forecast, Look, Outcome
 from analysis.statistics.difference import Difference, Estimand
 from analysis.statistics.drift import Drift
@@ -122,7 +122,7 @@ class CaseFinding:
     both kinds have a spread.
     """
 
-    summary: CaseSummary
+    summary: Case
     is_baseline: bool = False
     samples: Mapping[str, Sample] = field(default_factory=dict)
     comparisons: Mapping[str, Comparison] = field(default_factory=dict)
@@ -138,36 +138,36 @@ class CaseFinding:
     @property
     def case_id(self) -> str:
         """The case's digest."""
-        return self.summary.case_id
+        return self.summary.key.case_id
 
     @property
     def number(self) -> int:
         """Its row's number."""
-        return self.summary.number
+        return self.summary.key.number
 
     @property
     def mapping(self) -> str:
         """The mapping of its threads."""
-        return self.summary.mapping
+        return self.summary.key.mapping
 
     @property
     def governor(self) -> str:
         """The governor that it was run under, as the study names it."""
-        return self.summary.governor
+        return self.summary.key.governor
 
     @property
     def label(self) -> str:
         """The row as people name it: `#3 pcores-pin (performance)`."""
-        vcpus = self.summary.vcpu_mapping
+        vcpus = self.summary.key.vcpu_mapping
         where = f"vCPUs {vcpus}, " if vcpus else ""
-        beside = f" beside {self.summary.beside}" if self.summary.beside else ""
-        under = ", ".join(filter(None, (self.summary.scheduling, self.governor)))
+        beside = f" beside {self.summary.key.beside}" if self.summary.key.beside else ""
+        under = ", ".join(filter(None, (self.summary.key.scheduling, self.governor)))
         return one_line(f"#{self.number} {where}{self.mapping}{beside} ({under})")
 
     @property
     def full_mapping(self) -> str:
         """The mapping, behind that of virtual CPUs where there are such: `pcores-pin/scheduler`."""
-        vcpus = self.summary.vcpu_mapping
+        vcpus = self.summary.key.vcpu_mapping
         return f"{vcpus}/{self.mapping}" if vcpus else self.mapping
 
     def mean_ratio(self, other: CaseFinding, objective: Objective) -> float:
@@ -178,7 +178,7 @@ class CaseFinding:
     @property
     def placed(self) -> PlacedRuns:
         """In how many of its runs threads were where they belong."""
-        return self.summary.placed
+        return self.summary.circumstances.placed
 
     @property
     def lost(self) -> LostRuns:
@@ -189,7 +189,7 @@ class CaseFinding:
     def has_time_and_energy(self) -> bool:
         """Whether it may be on the Pareto front; beside a co-runner, energy is that of both."""
         is_measured = {TIME, ENERGY} <= self.samples.keys()
-        return is_measured and self.is_comparable and not self.summary.beside
+        return is_measured and self.is_comparable and not self.summary.key.beside
 
     @property
     def is_comparable(self) -> bool:
@@ -260,8 +260,8 @@ class TableFindings:
 
     def baseline_of(self, case: CaseFinding) -> CaseFinding:
         """Return the baseline of a case that has comparisons."""
-        setting = case.summary.setting
-        return next(of for of in self.cases if of.is_baseline and of.summary.setting == setting)
+        setting = case.summary.key.setting
+        return next(of for of in self.cases if of.is_baseline and of.summary.key.setting == setting)
 
 
 def objectives_in(tables: Iterable[TableFindings]) -> list[Objective]:

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 
 from analysis.format.numbers import ends, fixed, rounded
 from analysis.objectives import Objective
-from analysis.results.case_summary import CaseSummary, Placing
+from analysis.records.keys import Placing
+from analysis.results.case import Case
 from analysis.statistics.decision import MIN_TO_FORECAST, interval_of_selected
 from analysis.statistics.difference import Difference
 from analysis.statistics.sample import LEVEL, Interval
@@ -200,7 +201,7 @@ def _side(size: str, comparative: str) -> str:
 
 def name(case: CaseFinding) -> str:
     """Return a case's row and mapping: `#3 pcores-pin`, `#6 scheduler [scx_lavd]`."""
-    under = f" [{words}]" if (words := case.summary.scheduling) else ""
+    under = f" [{words}]" if (words := case.summary.key.scheduling) else ""
     return one_line(f"#{case.number} {case.full_mapping}{under}")
 
 
@@ -221,48 +222,50 @@ def sentence(text: str) -> str:
 
 def governor(case: CaseFinding) -> str:
     """Return a case's governor, with what was in force where the study took what there was."""
-    read = case.summary.governors_read
+    read = case.summary.circumstances.governors_read
     if case.governor == CURRENT_GOVERNOR and read:
         return one_line(f"{case.governor} ({', '.join(read)})")
     return one_line(case.governor)
 
 
-def place(case: CaseSummary) -> str | None:
+def place(case: Case) -> str | None:
     """Return the CPUs that a case's mapping selects, in words; None for a selection unknown."""
-    return _PLACES.get(str(case.placing.selection))
+    return _PLACES.get(str(case.key.placing.selection))
 
 
-def placer(case: CaseSummary) -> str:
+def placer(case: Case) -> str:
     """Return who places threads that a case leaves alone: `the OS scheduler`, `scx_lavd`."""
     who = {None: "the OS scheduler", KERNEL: "the kernel's own scheduler"}
-    of_case = who.get(case.scheduler, str(case.scheduler))
+    of_case = who.get(case.key.scheduler, str(case.key.scheduler))
     return f"{of_case}{_switches(case)}"
 
 
-def _switches(case: CaseSummary) -> str:
+def _switches(case: Case) -> str:
     """Return ` with EAS off`: the switches of the kernel's scheduler that a study asks for."""
-    words = words_of(None, case.energy_aware, case.itmt)
+    words = words_of(None, case.key.energy_aware, case.key.itmt)
     return f" with {words.replace(', ', ' and ')}" if words else ""
 
 
-def do(case: CaseSummary) -> str:
+def do(case: Case) -> str:
     """Return what a case's mapping does to threads, as an instruction, and under whom."""
     instruction = _do(case)
-    if not case.scheduling or case.of_threads.binding == "none":
+    if not case.key.scheduling or case.key.of_threads.binding == "none":
         return instruction
     return one_line(f"{instruction}, under {placer(case)}")
 
 
-def _do(case: CaseSummary) -> str:
-    if case.table.ranks is not None:
-        return _instruction_for_ranks(case, case.table.ranks)
-    if case.of_vcpus is None:
-        return _instruction("thread", case.of_threads, case.table.threads, placer(case))
+def _do(case: Case) -> str:
+    if case.key.table.ranks is not None:
+        return _instruction_for_ranks(case, case.key.table.ranks)
+    if case.key.of_vcpus is None:
+        return _instruction("thread", case.key.of_threads, case.key.table.threads, placer(case))
     # Where nobody knows how many there are, there are several.
-    of_guest = _instruction("virtual CPU", case.of_vcpus, case.table.vm_cpus or 2, placer(case))
-    if case.binding in (None, "none"):
+    of_guest = _instruction(
+        "virtual CPU", case.key.of_vcpus, case.key.table.vm_cpus or 2, placer(case)
+    )
+    if case.key.binding in (None, "none"):
         return of_guest
-    return f"{of_guest} and, in the guest, {_instruction('thread', case.of_threads, 2)}"
+    return f"{of_guest} and, in the guest, {_instruction('thread', case.key.of_threads, 2)}"
 
 
 def _instruction(what: str, placing: Placing, count: int, who: str = "the OS scheduler") -> str:
@@ -271,15 +274,15 @@ def _instruction(what: str, placing: Placing, count: int, who: str = "the OS sch
     return _instruction_for(f"the {what}s", f"each {what}", placing, who=who)
 
 
-def _instruction_for_ranks(case: CaseSummary, ranks: int) -> str:
+def _instruction_for_ranks(case: Case, ranks: int) -> str:
     """Return what a mapping does to the threads of ranks, each of which has CPUs of its own."""
     rank, part = ("the rank", "") if ranks == 1 else ("each rank", "its part of ")
-    several = case.table.threads > 1
+    several = case.key.table.threads > 1
     all_, each = (f"the threads of {rank}", f"each thread of {rank}") if several else (rank, "")
-    instruction = _instruction_for(all_, each, case.of_threads, part, placer(case))
-    if not case.divided_by:
+    instruction = _instruction_for(all_, each, case.key.of_threads, part, placer(case))
+    if not case.key.divided_by:
         return instruction
-    by = _DIVIDED.get(case.divided_by, f"by {case.divided_by}")
+    by = _DIVIDED.get(case.key.divided_by, f"by {case.key.divided_by}")
     return one_line(f"{instruction}, divided among the ranks {by}")
 
 

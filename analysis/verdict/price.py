@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analysis.format.numbers import ENERGY_DECIMALS, fixed
+from analysis.measures import ENERGY_BY_KIND
 from analysis.verdict.model import CaseFinding, TableFindings
 from analysis.verdict.phrases import each_case, listed, name
 from base.text import plural
-from configs.core_kinds import KIND_ORDER
 
 
 def price_sentences(table: TableFindings) -> Iterator[str]:
@@ -18,7 +18,7 @@ def price_sentences(table: TableFindings) -> Iterator[str]:
     """
     best = {verdict.best.case_id for verdict in table.verdicts if verdict.best}
     of_note = [case for case in table.cases if case.is_baseline or case.case_id in best]
-    priced = [case for case in of_note if case.summary.energy_by_kind]
+    priced = [case for case in of_note if case.summary.by_kind(ENERGY_BY_KIND)]
     if not priced:
         return
     yield (
@@ -29,11 +29,9 @@ def price_sentences(table: TableFindings) -> Iterator[str]:
 
 
 def _price(case: CaseFinding) -> str:
-    by_kind = case.summary.energy_by_kind
     parts = [
-        f"{fixed(by_kind[kind].mean, ENERGY_DECIMALS)} J on {kind}-cores"
-        for kind in KIND_ORDER
-        if kind in by_kind
+        f"{fixed(mean, ENERGY_DECIMALS)} J on {kind}-cores"
+        for kind, mean in case.summary.means_by_kind(ENERGY_BY_KIND).items()
     ]
     some = f" ({text})" if (text := in_some_runs(case)) else ""
     return f"{name(case)} {listed(parts)}{some}"
@@ -43,7 +41,7 @@ def in_some_runs(case: CaseFinding) -> str:
     """Return the kinds whose joules are means of some runs: `P-cores: 3 of 10 runs`; or nothing."""
     n = case.summary.n
     return ", ".join(
-        f"{kind}-cores: {of.n} of {plural(n, 'run')}"
-        for kind in KIND_ORDER
-        if n and (of := case.summary.energy_by_kind.get(kind)) and of.n != n
+        f"{kind}-cores: {stats.n} of {plural(n, 'run')}"
+        for kind, stats in case.summary.by_kind(ENERGY_BY_KIND).items()
+        if n and stats.n != n
     )

@@ -176,7 +176,7 @@ def _other_objective(case: CaseFinding, evidence: Evidence, objective: Objective
     by_means = mean_change(case, evidence.baseline, objective)
     if by_means is None:
         both = (case, evidence.baseline)
-        measured = all(of.summary.moments(objective.field).n for of in both)
+        measured = all(of.summary.stat(objective.field).n for of in both)
         return f"{noun} {'not compared: 0 or less in some runs' if measured else 'not measured'}"
     return f"{noun} {by_means.size} by the means alone"
 
@@ -348,7 +348,7 @@ def _caveats(evidence: Evidence, cases: Sequence[CaseFinding]) -> tuple[str, ...
 def _lost(evidence: Evidence, cases: Sequence[CaseFinding]) -> str:
     parts = []
     for case in (evidence.baseline, *cases[:MAX_NAMED]):
-        excluded = case.summary.excluded
+        excluded = case.summary.circumstances.excluded
         lost = sum(excluded.values())
         if lost:
             how = ", ".join(f"{count} {status}" for status, count in excluded.items())
@@ -373,7 +373,7 @@ def _across_attempts(evidence: Evidence) -> str:
 
 def _lacking(evidence: Evidence) -> str:
     # What was left out is said of all settings together.
-    run = [case for case in evidence.lacking if case.summary.skip_reason is None]
+    run = [case for case in evidence.lacking if not case.summary.was_skipped]
     explained = [*unusable(run), *out_of_turn(run)]
     cases = [
         case for case in run if case not in explained and evidence.objective not in case.unclear
@@ -408,7 +408,7 @@ def explanation(case: CaseFinding, baseline: CaseFinding) -> str:
 
 
 def _mean(case: CaseFinding, measure: str) -> float:
-    return case.summary.measures[measure].mean
+    return case.summary.stats[measure].mean
 
 
 def _differ(mine: float, theirs: float, least: float) -> bool:
@@ -432,7 +432,7 @@ def _times(count: float) -> str:
 
 
 def _residency(case: CaseFinding, baseline: CaseFinding) -> Iterator[str]:
-    mine, theirs = case.summary.residency, baseline.summary.residency
+    mine, theirs = (of.summary.means_by_kind("residency") for of in (case, baseline))
     known = [kind for kind in reversed(KIND_ORDER) if kind in mine and kind in theirs]
     # The share of the last kind, the best cores, follows from the others; alone it is named.
     for kind in known[:-1] or known:

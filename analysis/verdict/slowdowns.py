@@ -14,7 +14,7 @@ from analysis.format.numbers import NOTHING, finite, fixed, time_decimals
 from analysis.format.table import Column, Notes, Table, joined
 from analysis.objectives import TIME, Objective
 from analysis.results.alone import alone_of
-from analysis.results.case_summary import CaseSummary
+from analysis.results.case import Case
 from analysis.statistics.difference import Difference
 from analysis.verdict.caveats import modes_in_words
 from analysis.verdict.comparisons import difference_between
@@ -29,7 +29,7 @@ _TIME_BESIDE = Objective(TIME, "beside_elapsed_s", TIME.noun, TIME.unit)
 
 
 def slowdowns_of(
-    cases: Sequence[CaseSummary], values: Mapping[str, Values], frame: pd.DataFrame | None
+    cases: Sequence[Case], values: Mapping[str, Values], frame: pd.DataFrame | None
 ) -> dict[str, Slowdown]:
     """Return how each case that something ran beside, and that, do against running alone.
 
@@ -41,7 +41,7 @@ def slowdowns_of(
     beside = {} if frame is None else values_by_case(frame, [_TIME_BESIDE])
     return {
         case_id: Slowdown(
-            alone.program.number if alone.program else None,
+            alone.program.key.number if alone.program else None,
             difference_between(alone.case, alone.program, values, TIME) if alone.program else None,
             _of_co_runner(alone.case, alone.co_runner, beside, values),
             alone.co_runner.time.mean if alone.co_runner else float("nan"),
@@ -51,23 +51,23 @@ def slowdowns_of(
 
 
 def _of_co_runner(
-    case: CaseSummary,
-    alone: CaseSummary | None,
+    case: Case,
+    alone: Case | None,
     beside: Mapping[str, Values],
     values: Mapping[str, Values],
 ) -> Difference | None:
     """Return the co-runner's time beside the program against its time alone, block by block."""
     if alone is None or not (case.lost.usable and alone.lost.usable):
         return None
-    mine, theirs = beside.get(case.case_id), values.get(alone.case_id)
+    mine, theirs = beside.get(case.key.case_id), values.get(alone.key.case_id)
     return difference_of(mine, theirs, TIME) if mine and theirs else None
 
 
 def slowdown_sentences(table: TableFindings) -> Iterator[str]:
     """Yield what programs and co-runners of a table cost each other, one for each co-runner."""
     cases = [case for case in table.cases if case.slowdown and case.summary.has_runs]
-    for beside in dict.fromkeys(case.summary.beside for case in cases):
-        those = [case for case in cases if case.summary.beside == beside]
+    for beside in dict.fromkeys(case.summary.key.beside for case in cases):
+        those = [case for case in cases if case.summary.key.beside == beside]
         changes = "; ".join(each_case(those, _in_words))
         yield one_line(
             f"Beside {beside}, against each alone, with 95 % intervals each by itself: {changes}.",
@@ -93,8 +93,8 @@ def _why_not_program(case: CaseFinding) -> str:
 
 
 def _why_not_co_runner(case: CaseFinding) -> str:
-    measured = case.summary.measures["beside_elapsed_s"]
-    if reasons := case.summary.reasons.get("beside_elapsed_s"):
+    measured = case.summary.stats["beside_elapsed_s"]
+    if reasons := case.summary.circumstances.reasons.get("beside_elapsed_s"):
         runs = case.summary.n or 0
         lacking = plural(runs - (measured.n or 0), "run")
         return f"{NOT_MEASURED} in {lacking}, because {joined(reasons)}"
@@ -118,7 +118,7 @@ def slowdown_table(table: TableFindings) -> Table | None:
     if not cases:
         return None
     notes = Notes()
-    measured = [case.summary.measures["beside_elapsed_s"].mean for case in cases]
+    measured = [case.summary.stats["beside_elapsed_s"].mean for case in cases]
     decimals = time_decimals(mean for mean in measured if finite(mean) is not None)
     columns = (
         *(Column("#"), Column("mapping", right=False), Column("governor", right=False)),
@@ -146,13 +146,13 @@ def slowdown_table(table: TableFindings) -> Table | None:
 def _cells(case: CaseFinding, decimals: int, notes: Notes) -> tuple[str, ...]:
     slowdown = case.slowdown
     assert slowdown
-    measures = case.summary.measures
+    measures = case.summary.stats
     program = _ratio(slowdown.of_program, lambda: notes.marker(_why_not_program(case)))
     co_runner = _ratio(slowdown.of_co_runner, lambda: notes.marker(_why_not_co_runner(case)))
     times = (measures["beside_elapsed_s"].mean, slowdown.co_runner_alone_s)
     return (
         *(str(case.number), one_line(case.mapping), one_line(case.governor)),
-        one_line(case.summary.beside or ""),
+        one_line(case.summary.key.beside or ""),
         NOTHING if slowdown.alone is None else str(slowdown.alone),
         *program,
         *(NOTHING if finite(time) is None else fixed(time, decimals) for time in times),
@@ -175,13 +175,13 @@ def raw_slowdown(case: CaseFinding) -> dict[str, object]:
     """Return what a case and its co-runner cost each other, unrounded."""
     slowdown = case.slowdown
     assert slowdown
-    measures = case.summary.measures
+    measures = case.summary.stats
     values: dict[str, object] = {
         "case_id": case.case_id,
         "case_number": case.number,
         "mapping": one_line(case.mapping),
         "governor": one_line(case.governor),
-        "beside": case.summary.beside,
+        "beside": case.summary.key.beside,
         "alone_number": slowdown.alone,
         "beside_elapsed_mean_s": finite(measures["beside_elapsed_s"].mean),
         "beside_alone_mean_s": finite(slowdown.co_runner_alone_s),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from analysis.format.numbers import (
@@ -16,8 +16,8 @@ from analysis.format.numbers import (
     time_decimals,
 )
 from analysis.format.table import Column, Table
+from analysis.measures import BY_FIELD, ENERGY_BY_KIND, Stats, csv_column
 from analysis.objectives import EDP, ENERGY, TIME, Objective
-from analysis.results.case_summary import Moments
 from analysis.statistics.difference import Difference
 from analysis.statistics.sample import Interval
 from analysis.verdict.model import CaseFinding, Comparison, TableFindings
@@ -41,8 +41,8 @@ def _head_columns(table: TableFindings) -> tuple[Column, ...]:
 
 def _asked(table: TableFindings) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the names of the columns of scheduling and co-runner, where a case has them."""
-    scheduled = any(case.summary.scheduling for case in table.cases)
-    has_co_runner = any(case.summary.beside for case in table.cases)
+    scheduled = any(case.summary.key.scheduling for case in table.cases)
+    has_co_runner = any(case.summary.key.beside for case in table.cases)
     return ("scheduling",) * scheduled, ("beside",) * has_co_runner
 
 
@@ -51,8 +51,8 @@ def _heads(table: TableFindings) -> dict[str, tuple[str, ...]]:
     asked, has_co_runner = _asked(table)
     heads = {}
     for case in table.cases:
-        scheduling = (one_line(case.summary.scheduling or CURRENT),) if asked else ()
-        beside = (one_line(case.summary.beside or NOTHING_BESIDE),) if has_co_runner else ()
+        scheduling = (one_line(case.summary.key.scheduling or CURRENT),) if asked else ()
+        beside = (one_line(case.summary.key.beside or NOTHING_BESIDE),) if has_co_runner else ()
         mapping, governor = one_line(case.full_mapping), one_line(case.governor)
         heads[case.case_id] = (str(case.number), mapping, *beside, *scheduling, governor)
     return heads
@@ -122,12 +122,14 @@ def _statistics_row(case: CaseFinding, objective: Objective, decimals: int) -> t
 
 def division_table(table: TableFindings) -> Table | None:
     """Return how the work of each case was divided, as means over its runs; None if unknown."""
-    cases = [case for case in table.cases if case.summary.cpu_share or _imbalance(case).n]
+    cases = [
+        case for case in table.cases if case.summary.by_kind("cpu_share") or _imbalance(case).n
+    ]
     if not cases:
         return None
     heads = _heads(table)
-    kinds = [kind for kind in KIND_ORDER if any(kind in case.summary.cpu_share for case in cases)]
-    waited = [kind for kind in kinds if any(kind in case.summary.waited for case in cases)]
+    kinds = _kinds_of(cases, "cpu_share")
+    waited = _kinds_of(cases, "waited")
     columns = (
         *_head_columns(table),
         Column("imbalance", "%"),
@@ -138,22 +140,21 @@ def division_table(table: TableFindings) -> Table | None:
         (
             *heads[case.case_id],
             _per_cent(_imbalance(case).mean),
-            *(_per_cent(of.mean if (of := case.summary.waited.get(kind)) else math.nan)
-              for kind in waited),
-            *(_per_cent(case.summary.cpu_share.get(kind, math.nan)) for kind in kinds),
+            *map(_per_cent, _means_of(case, "waited", waited)),
+            *map(_per_cent, _means_of(case, "cpu_share", kinds)),
         )
         for case in cases
-    )  # fmt: skip
+    )
     return Table(f"{table.title}: how the work was divided", columns, cells)
 
 
 def price_table(table: TableFindings) -> Table | None:
     """Return the energy of each case by core kind, as means over its runs; None if unknown."""
-    cases = [case for case in table.cases if case.summary.energy_by_kind]
+    cases = [case for case in table.cases if case.summary.by_kind(ENERGY_BY_KIND)]
     if not cases:
         return None
     heads = _heads(table)
-    kinds = [kind for kind in KIND_ORDER if any(kind in _by_kind(case) for case in cases)]
+    kinds = _kinds_of(cases, ENERGY_BY_KIND)
     columns = (
         *_head_columns(table),
         *(Column(f"on {kind}-cores", "J") for kind in kinds),
@@ -174,25 +175,33 @@ def price_table(table: TableFindings) -> Table | None:
 
 
 def _price_cells(case: CaseFinding, kinds: Sequence[str]) -> tuple[str, ...]:
-    means = [of.mean if (of := _by_kind(case).get(kind)) else math.nan for kind in kinds]
+    means = _means_of(case, ENERGY_BY_KIND, kinds)
     # A kind that is missing makes the sum one of something else.
-    of_all, package = sum(means), case.summary.measures[ENERGY.field].mean
+    of_all, package = sum(means), case.summary.stats[ENERGY.field].mean
     return (*(fixed(mean, 2) for mean in (*means, of_all)), _per_cent(of_all / package))
 
 
 def raw_price(case: CaseFinding) -> dict[str, Any]:
     """Return a case's joules by core kind, unrounded; a kind without a number is missing."""
     return _identity(case) | {
-        f"energy_by_kind_{kind}_mean_j": finite(of.mean) for kind, of in _by_kind(case).items()
+        csv_column(BY_FIELD[ENERGY_BY_KIND].column(kind), "mean"): finite(mean)
+        for kind, mean in case.summary.means_by_kind(ENERGY_BY_KIND).items()
     }
 
 
-def _by_kind(case: CaseFinding) -> Mapping[str, Moments]:
-    return case.summary.energy_by_kind
+def _kinds_of(cases: Iterable[CaseFinding], field: str) -> list[str]:
+    """Return the core kinds of which any case has a measure, best first."""
+    known = {kind for case in cases for kind in case.summary.by_kind(field)}
+    return [kind for kind in KIND_ORDER if kind in known]
 
 
-def _imbalance(case: CaseFinding) -> Moments:
-    return case.summary.measures["imbalance"]
+def _means_of(case: CaseFinding, field: str, kinds: Iterable[str]) -> list[float]:
+    means = case.summary.means_by_kind(field)
+    return [means.get(kind, math.nan) for kind in kinds]
+
+
+def _imbalance(case: CaseFinding) -> Stats:
+    return case.summary.stats["imbalance"]
 
 
 def _per_cent(share: float) -> str:
@@ -373,7 +382,7 @@ def _identity(case: CaseFinding) -> dict[str, Any]:
         "case_id": case.case_id,
         "case_number": case.number,
         "mapping": one_line(case.mapping),
-        "vcpu_mapping": case.summary.vcpu_mapping,
-        "scheduling": one_line(case.summary.scheduling) or None,
+        "vcpu_mapping": case.summary.key.vcpu_mapping,
+        "scheduling": one_line(case.summary.key.scheduling) or None,
         "governor": one_line(case.governor),
     }

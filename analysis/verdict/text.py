@@ -9,6 +9,7 @@ from typing import Any
 
 from analysis.format.numbers import in_percent
 from analysis.format.table import markdown_items, markdown_text, render, wrapped
+from analysis.measures import ENERGY_BY_KIND
 from analysis.objectives import OBJECTIVES, TIME, Objective
 from analysis.statistics.decision import ALPHA, MIN_TO_FORECAST, ONLY_LOOK, Look
 from analysis.statistics.difference import MIN_TRIMMED
@@ -118,7 +119,7 @@ def _of_objective(table: TableFindings, objective: Objective) -> Iterator[str]:
         return
     for verdict in verdicts:
         case = next(case for case in table.cases if case.governor == verdict.governor)
-        beside = any(case.summary.beside for case in table.cases)
+        beside = any(case.summary.key.beside for case in table.cases)
         where = f", beside {one_line(verdict.beside or NOTHING)}" if beside else ""
         yield f"{noun}, governor {governor(case)}{where}: {_joined(verdict)}"
 
@@ -283,7 +284,7 @@ def _table_data(table: TableFindings) -> dict[str, Any]:
                 "answer": verdict.answer,
                 "case_number": verdict.best.number if verdict.best else None,
                 "mapping": verdict.best.mapping if verdict.best else None,
-                "scheduling": verdict.best.summary.scheduling or None if verdict.best else None,
+                "scheduling": verdict.best.summary.key.scheduling or None if verdict.best else None,
                 "sentences": list(verdict.sentences),
             }
             for verdict in table.verdicts
@@ -296,5 +297,7 @@ def _table_data(table: TableFindings) -> dict[str, Any]:
             for objective in table.objectives
             if objective in case.samples
         ],
-        "energy_by_kind": [raw_price(case) for case in table.cases if case.summary.energy_by_kind],
+        "energy_by_kind": [
+            raw_price(case) for case in table.cases if case.summary.by_kind(ENERGY_BY_KIND)
+        ],
     }

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from analysis.measures import Stats
 from analysis.objectives import EDP, ENERGY, OBJECTIVES, Objective
 from analysis.records.runs import good_runs
-from analysis.results.case_summary import CaseSummary, Moments
+from analysis.results.case import Case
 from analysis.results.turns import Made, are_in_turn
 from analysis.statistics.difference import Difference
 from analysis.statistics.modes import Modes, hide_what_is_typical, modes_of, within_units
@@ -279,8 +279,8 @@ def interim_analysis_of(frame: pd.DataFrame) -> int:
 
 
 def difference_of_summaries(
-    case: CaseSummary,
-    baseline: CaseSummary,
+    case: Case,
+    baseline: Case,
     objective: Objective,
     sd_is_error: bool = False,
 ) -> Difference | None:
@@ -289,7 +289,7 @@ def difference_of_summaries(
     With `sd_is_error` the published deviations are read as standard errors of the mean.
     """
     name = objective.field
-    mine, theirs = _published(case.moments(name)), _published(baseline.moments(name))
+    mine, theirs = _published(case.stat(name)), _published(baseline.stat(name))
     if mine is None or theirs is None:
         return None
     (mean_a, sd_a, n_a), (mean_b, sd_b, n_b) = mine, theirs
@@ -298,45 +298,44 @@ def difference_of_summaries(
     return Difference.from_summary(mean_a, sd_a, n_a, mean_b, sd_b, n_b)
 
 
-def spread_times_of_summaries(
-    case: CaseSummary, baseline: CaseSummary, objective: Objective
-) -> float | None:
+def spread_times_of_summaries(case: Case, baseline: Case, objective: Objective) -> float | None:
     """Return how many times the baseline's spread a case's is, by published deviations.
 
     None where no difference is shown, or where a deviation is not known.
     """
     name = objective.field
-    mine, theirs = _published(case.moments(name)), _published(baseline.moments(name))
+    mine, theirs = _published(case.stat(name)), _published(baseline.stat(name))
     if mine is None or theirs is None:
         return None
     (mean_a, sd_a, n_a), (mean_b, sd_b, n_b) = mine, theirs
     return spread_times_of_means(sd_a / mean_a, n_a, sd_b / mean_b, n_b)
 
 
-def _published(of: Moments) -> tuple[float, float, int] | None:
+def _published(stats: Stats) -> tuple[float, float, int] | None:
     """Return mean, sd and n; None where one is missing or has no use for logarithms."""
-    sd = max(of.sd, _rounding(of.sd_text))
-    usable = all(MIN_VALUE < value < MAX_VALUE for value in (of.mean, sd))
-    return (of.mean, sd, of.n) if usable and of.n is not None and 2 <= of.n < MAX_VALUE else None
+    sd = max(stats.sd, _rounding(stats.sd_decimals))
+    usable = all(MIN_VALUE < value < MAX_VALUE for value in (stats.mean, sd))
+    if not usable or stats.n is None or not 2 <= stats.n < MAX_VALUE:
+        return None
+    return stats.mean, sd, stats.n
 
 
-def _rounding(text: str) -> float:
+def _rounding(decimals: int | None) -> float:
     """Return how large a rounded deviation may be: "0.000" may have been up to 0.0005."""
-    exponent = Decimal(text).as_tuple().exponent if text else 0
-    return 0.5 * 10.0**exponent if isinstance(exponent, int) and exponent < 0 else 0.0
+    return 0.5 * 10.0**-decimals if decimals else 0.0
 
 
-def sample_of_summary(case: CaseSummary, objective: Objective) -> Sample | None:
+def sample_of_summary(case: Case, objective: Objective) -> Sample | None:
     """Return a case's statistics from its summary, without intervals, which need runs.
 
     The energy-delay product is that of the means where none is given. `n` is 0 where the summary
     does not say how many runs there were.
     """
-    moments = case.moments(objective.field)
-    n, mean = moments.n, moments.mean
+    stats = case.stat(objective.field)
+    n, mean = stats.n, stats.mean
     if objective == EDP and np.isnan(mean):
-        energy = case.measures[ENERGY.field]
+        energy = case.stats[ENERGY.field]
         n, mean = energy.n, case.time.mean * energy.mean
     if not MIN_VALUE < mean < MAX_VALUE:
         return None
-    return Sample(n or 0, mean, moments.sd, float("nan"), None, None)
+    return Sample(n or 0, mean, stats.sd, float("nan"), None, None)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import permutations
 
 from analysis.format.numbers import fixed, rounded
-from analysis.results.case_summary import Moments
+from analysis.measures import Stats
 from analysis.verdict.model import CaseFinding, TableFindings
 from analysis.verdict.phrases import each_case, listed, name
 
@@ -35,12 +35,12 @@ def waiting_sentences(table: TableFindings) -> Iterator[str]:
 
 def _waits_for(case: CaseFinding) -> tuple[str, str] | None:
     """Return the kind whose threads waited most and the one whose waited least, if they differ."""
-    waited = case.summary.waited
-    pairs = [pair for pair in permutations(waited, 2) if _differs(*(waited[of] for of in pair))]
+    waited = case.summary.by_kind("waited")
+    pairs = [(a, b) for a, b in permutations(waited, 2) if _differs(waited[a], waited[b])]
     return max(pairs, key=lambda pair: waited[pair[0]].mean - waited[pair[1]].mean, default=None)
 
 
-def _differs(more: Moments, less: Moments) -> bool:
+def _differs(more: Stats, less: Stats) -> bool:
     if not (more.n and less.n) or math.isnan(more.sd + less.sd):
         return False
     error = math.sqrt(more.sd**2 / more.n + less.sd**2 / less.n)
@@ -49,7 +49,8 @@ def _differs(more: Moments, less: Moments) -> bool:
 
 def _shares(cases: Sequence[CaseFinding], fast: str, slow: str) -> list[str]:
     def share(case: CaseFinding) -> str:
-        most, least = case.summary.waited[fast], case.summary.waited[slow]
+        waited = case.summary.by_kind("waited")
+        most, least = waited[fast], waited[slow]
         spread = f"sd {rounded(100 * most.sd, 0)}, {most.n} runs"
         return (
             f"{fixed(most.mean * 100, 0)} % under {name(case)} ({slow}-cores "

@@ -34,8 +34,6 @@ _COUNTERS = {
     THROTTLED: ("core_count", "package_count"),
     CLIPPED: ("core_power_limit_count", "package_power_limit_count"),
 }
-# Separates these in one text, and daemons too.
-SEPARATOR = "; "
 
 MIN_SHARE = 0.01
 MARK_SHARE = 0.01

@@ -109,7 +109,7 @@ def test_of_names_that_are_paths_the_last_part_is_on_the_card(tmp_path: Path) ->
     write(tmp_path, printing({"scheduler": 100.0, "pcores-pin": 158.0}, "Gflop/s", **names))
     mine = cases_of(analyze(open_results(str(tmp_path))))[1].comparisons["metric_Gflop/s"]
     theirs = cases_of(analyze(open_results(str(card_from(tmp_path, tmp_path)))))[1]
-    table = theirs.summary.table
+    table = theirs.summary.key.table
     assert (table.app, table.size, table.schedule) == ("solver", "n=1", "unknown")
     assert theirs.comparisons["metric_s"].difference == mine.difference
     assert theirs.comparisons["metric_s"].objective.unit == "Gflop/s"
@@ -142,8 +142,10 @@ def test_reasons_are_whole_and_those_of_failed_runs_no_causes_of_missing_numbers
     (case,) = open_results(str(card_from(tmp_path / "node1", tmp_path))).cases
 
     other = ("a reason that only its own results tell",)
-    assert {name: case.reasons[name] for name in measures} == dict.fromkeys(measures, other)
-    assert case.reasons["failed"] == other
+    assert {name: case.circumstances.reasons[name] for name in measures} == dict.fromkeys(
+        measures, other
+    )
+    assert case.circumstances.reasons["failed"] == other
     assert "alice" not in (tmp_path / "card.json").read_text()
 
 
@@ -246,8 +248,8 @@ cards = st.builds(
 def test_what_is_written_is_read_again(card: Card) -> None:
     again = decoded(encoded(card), Card)
     assert again == card
-    (case,) = again.summaries()
-    assert (case.n, case.time.mean, case.placed.proved) == (3, 4.5, 3)
+    (case,) = again.all_cases()
+    assert (case.n, case.time.mean, case.circumstances.placed.proved) == (3, 4.5, 3)
 
 
 @settings(max_examples=20)
@@ -264,10 +266,14 @@ def test_cases_are_read_as_they_were_written(
     energy = dict.fromkeys(names, 1.0)
     made = Study(dict(zip(names, time, strict=True)), energy, repetitions=repetitions, seed=seed)
     write(folder, made.records())
-    read = read_card(card_from(folder, folder)).summaries()
+    read = read_card(card_from(folder, folder)).all_cases()
     for mine, theirs in zip(open_results(str(folder)).cases, read, strict=True):
-        assert (theirs.table, theirs.number, theirs.n) == (mine.table, mine.number, mine.n)
-        assert (theirs.governor, theirs.mapping) == (mine.governor, mine.mapping)
-        assert theirs.placed == mine.placed
+        assert (theirs.key.table, theirs.key.number, theirs.n) == (
+            mine.key.table,
+            mine.key.number,
+            mine.n,
+        )
+        assert (theirs.key.governor, theirs.key.mapping) == (mine.key.governor, mine.key.mapping)
+        assert theirs.circumstances.placed == mine.circumstances.placed
         for name in ("elapsed_s", "energy_pkg_j", "migrations"):
-            assert theirs.measures[name] == mine.measures[name]
+            assert theirs.stats[name] == mine.stats[name]

@@ -139,7 +139,7 @@ def _means(path: Path) -> None:
 
 
 def _card(path: Path) -> None:
-    cases = read_card(path).summaries()
+    cases = read_card(path).all_cases()
     _finite([case.time.mean for case in cases if case.time.n != 0], 0)
 
 

@@ -93,6 +93,6 @@ def test_means_of_a_table_are_those_that_stand_in_it(
 
     cases = read_summaries(tmp_path / FILE, "")
 
-    assert [(case.table.threads, case.time.mean, case.time.sd) for case in cases] == [
+    assert [(case.key.table.threads, case.time.mean, case.time.sd) for case in cases] == [
         (at, float(f"{m}e-3"), float(f"{sd}e-4")) for at, (m, sd) in enumerate(numbers, 1)
     ]

@@ -18,8 +18,9 @@ import numpy as np
 
 from analysis.answer import analyze
 from analysis.format.table import Table
-from analysis.records.fields import MEASURES, MORE_MEASURES, TableKey
-from analysis.results.case_summary import CaseSummary, Moments
+from analysis.measures import BY_FIELD, PLAIN, UNKNOWN, Stats
+from analysis.records.keys import CaseKey, TableKey
+from analysis.results.case import Case, Circumstances
 from analysis.results.sources import open_results
 from analysis.tables.means import make_tables
 from analysis.verdict.model import CaseFinding, Comparison, Findings, TableFindings, Verdict
@@ -284,15 +285,21 @@ def words(findings: Findings, objective: str = "time") -> dict[str, str]:
 TABLE = TableKey(1, "lu", "serial", "paper", None, 1, "static", "passive")
 
 
-def summary(number: int = 1, n: int | None = 10, **facts: Any) -> CaseSummary:  # noqa: ANN401
-    """Return the case of that row; `elapsed_s`, `migrations` and so on are Moments or means."""
-    measures = {name: Moments() for name in (*MEASURES, *MORE_MEASURES)}
-    for name in set(facts) & set(measures):
+def summary(number: int = 1, n: int | None = 10, **facts: Any) -> Case:  # noqa: ANN401
+    """Return the case of that row; `elapsed_s`, `migrations` and so on are Stats or means."""
+    stats = dict.fromkeys(PLAIN, UNKNOWN) | facts.pop("stats", {})
+    for name in set(facts) & set(stats):
         value = facts.pop(name)
         mean = math.nan if value is None else value
-        measures[name] = value if isinstance(value, Moments) else Moments(n, mean)
+        stats[name] = value if isinstance(value, Stats) else Stats(n, mean)
+    for field in set(facts) & set(BY_FIELD):
+        by_kind = facts.pop(field).items()
+        stats |= {BY_FIELD[field].column(kind): Stats(n, mean) for kind, mean in by_kind}
+    happened = {name: facts.pop(name) for name in Circumstances.__match_args__ if name in facts}
+    metrics = facts.pop("metrics", ())
     names = {"mapping": f"m{number}", "governor": "performance", "table": TABLE} | facts
-    return CaseSummary(case_id=f"case{number}", number=number, n=n, measures=measures, **names)
+    key = CaseKey(f"case{number}", number=number, **names)
+    return Case(key, n, stats, metrics, circumstances=Circumstances(**happened))
 
 
 def finding(number: int, **facts: Any) -> CaseFinding:  # noqa: ANN401

@@ -455,4 +455,4 @@ def test_ranks_have_no_ready_lines_and_the_reason_stands_in_their_place(tmp_path
         assert "openmpi: n/a, because lines are of one process, and this case has 2 ranks" in text
         assert "CPUs of each rank: 0,2 " in text
     data = as_data(found)["recommended"]
-    assert (data["ranks"], data["threads"]) == (2, found.recommended.summary.table.threads)
+    assert (data["ranks"], data["threads"]) == (2, found.recommended.summary.key.table.threads)

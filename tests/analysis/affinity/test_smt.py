@@ -22,7 +22,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> list[Sharing]:
 
 
 def pairs(study: list[Sharing], size: str) -> dict[str, Row]:
-    (found,) = [one for one in study if one[0].measured.case.summary.table.size == size]
+    (found,) = [one for one in study if one[0].measured.case.summary.key.table.size == size]
     return {row.measured.case.mapping: row for row in found if row.measured.threads > 1}
 
 

@@ -256,8 +256,8 @@ def test_averages_may_have_their_energy_in_a_log_of_its_own(tmp_path: Path) -> N
 
     assert imported == Imported(runs=0, averages=1, cases=1)
     (case,) = open_results(str(tmp_path / "out")).cases
-    assert (case.n, case.time.mean, case.measures["energy_pkg_j"].mean) == (5, 0.052881, 2215.08)
-    assert case.measures["energy_pkg_j"].sd == pytest.approx(2.21508 * math.sqrt(5), rel=0.005)
+    assert (case.n, case.time.mean, case.stats["energy_pkg_j"].mean) == (5, 0.052881, 2215.08)
+    assert case.stats["energy_pkg_j"].sd == pytest.approx(2.21508 * math.sqrt(5), rel=0.005)
     with pytest.raises(
         UserError, match=r"joules\.txt:1: averages of 5 runs, and .*old\.txt:2 of 4"
     ):
@@ -273,8 +273,8 @@ def test_averages_without_time_or_energy_say_why(tmp_path: Path) -> None:
     import_logs([log], tmp_path, OPTIONS | {"repeats": 4})
 
     (case,) = open_results(str(tmp_path)).cases
-    assert "ask for the event duration_time" in case.reasons["elapsed_s"][0]
-    assert "energy counter did not move" in case.reasons["energy_pkg_j"][0]
+    assert "ask for the event duration_time" in case.circumstances.reasons["elapsed_s"][0]
+    assert "energy counter did not move" in case.circumstances.reasons["energy_pkg_j"][0]
 
 
 def test_a_killed_program_s_run_failed_and_is_not_averaged(tmp_path: Path) -> None:
@@ -282,7 +282,7 @@ def test_a_killed_program_s_run_failed_and_is_not_averaged(tmp_path: Path) -> No
 
     results = open_results(str(into))
     assert [case.n for case in results.cases] == [3]
-    assert results.cases[0].excluded == {"failed": 1}
+    assert results.cases[0].circumstances.excluded == {"failed": 1}
     assert results.cases[0].time.mean == pytest.approx(
         (0.022193446 + 0.021591851 + 0.020765021) / 3
     )
@@ -330,12 +330,12 @@ def test_counts_of_averages_have_deviations_where_they_are_known_finely(tmp_path
     case = open_results(str(bring(tmp_path, "french-repeated.txt"))).cases[0]
 
     assert case.time.sd == pytest.approx(0.00822 * math.sqrt(10), rel=0.005)
-    assert case.measures["cache_misses"].mean == 1376989875
-    assert case.measures["cache_misses"].sd == pytest.approx(
+    assert case.stats["cache_misses"].mean == 1376989875
+    assert case.stats["cache_misses"].sd == pytest.approx(
         1376989875 * 0.02 * math.sqrt(10), rel=0.005
     )
     few = open_results(str(bring(tmp_path / "few", "repeated.txt"))).cases[0]
-    assert math.isnan(few.measures["context_switches"].sd)
+    assert math.isnan(few.stats["context_switches"].sd)
 
 
 def test_the_clock_of_averages_may_be_in_nanoseconds(tmp_path: Path) -> None:
@@ -346,7 +346,7 @@ def test_the_clock_of_averages_may_be_in_nanoseconds(tmp_path: Path) -> None:
         import_logs([file], tmp_path / folder, OPTIONS)
 
     of_ms, of_ns = (
-        open_results(str(tmp_path / folder)).cases[0].measures["task_clock_s"]
+        open_results(str(tmp_path / folder)).cases[0].stats["task_clock_s"]
         for folder in ("ms", "ns")
     )
     # 4.99 % of 1.08 ms, the error of the mean, times the root of 5 runs.
@@ -448,7 +448,7 @@ def test_file_names_tell_the_case_and_rows_are_numbered_as_published(tmp_path: P
         ("8", "my cpus", "powersave", "2"),
     ]
     cases = open_results(str(tmp_path / "out")).cases
-    assert [case.binding for case in cases[:4]] == ["none", "pin", "pin", None]
+    assert [case.key.binding for case in cases[:4]] == ["none", "pin", "pin", None]
 
 
 def test_what_is_added_later_leaves_numbers_as_they_are(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from analysis.overview.remarks import remarks
 from analysis.overview.settings import overviews_of
 from analysis.overview.terminal import overview_lines
 from analysis.overview.text import grid_lines
-from analysis.records.fields import TableKey
+from analysis.records.keys import TableKey
 from analysis.results.sources import open_results
 from tests.analysis.report.made_results import make_results
 from tests.analysis.verdict.test_printed import RATES, printing
@@ -326,7 +326,7 @@ def test_the_fastest_is_so_by_what_is_shown_and_compared(tmp_path: Path) -> None
     times = {"scheduler": {1: 2.0, 2: 1.0}, "pcores-set": {1: 2.0, 2: 0.95}}
     write(tmp_path, two_teams(times, {"pcores-set": 2.0}))
     results = open_results(str(tmp_path))
-    means = {case.case_id: case.time.mean for case in results.cases}
+    means = {case.key.case_id: case.time.mean for case in results.cases}
     assert min(means, key=means.__getitem__) == "2-case000000000001"
     best = said(tmp_path)["Fastest"]
     assert best.startswith("lulesh x2 pcores-set, typical time 38 s: 2.1")

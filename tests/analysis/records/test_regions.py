@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from analysis.answer import analyze
-from analysis.results.case_summary import CaseSummary
+from analysis.results.case import Case
 from analysis.results.sources import open_results
 from tests.support.results import Record, Study, notes_of, record, tables_from, write
 
@@ -28,8 +28,8 @@ def with_regions(number: int, repetition: int, **regions: Any) -> Record:  # noq
     return record(number, repetition, regions=regions, region_marks=marks)
 
 
-def cases_by_region(folder: Path) -> dict[str | None, CaseSummary]:
-    return {case.table.region: case for case in open_results(str(folder)).cases}
+def cases_by_region(folder: Path) -> dict[str | None, Case]:
+    return {case.key.table.region: case for case in open_results(str(folder)).cases}
 
 
 def test_a_region_has_a_table_with_its_own_numbers(tmp_path: Path) -> None:
@@ -40,13 +40,13 @@ def test_a_region_has_a_table_with_its_own_numbers(tmp_path: Path) -> None:
     assert solve.caption.startswith("region solve of lulesh")
     found = cases_by_region(tmp_path)
     assert (found[None].time.mean, found["solve"].time.mean) == (45.0, 32.0)
-    assert found["solve"].measures["energy_pkg_j"].mean == 1500.0
-    assert found["solve"].freq_ghz == {"P": 5.5}
+    assert found["solve"].stats["energy_pkg_j"].mean == 1500.0
+    assert found["solve"].means_by_kind("freq_ghz") == {"P": 5.5}
     # What the run has and the region has not is not taken for the region's.
-    assert found["solve"].measures["user_s"].n == 0
-    assert found["solve"].measures["cache_misses"].n == 0
-    assert found["solve"].reasons["cache_misses"] == ["the solver has none"]
-    assert found[None].measures["cache_misses"].n == 3
+    assert found["solve"].stats["user_s"].n == 0
+    assert found["solve"].stats["cache_misses"].n == 0
+    assert found["solve"].circumstances.reasons["cache_misses"] == ["the solver has none"]
+    assert found[None].stats["cache_misses"].n == 3
 
 
 def test_a_region_that_was_not_measured_says_why(tmp_path: Path) -> None:
@@ -55,7 +55,7 @@ def test_a_region_that_was_not_measured_says_why(tmp_path: Path) -> None:
     solve = cases_by_region(tmp_path)["solve"]
     assert solve.time.n == 0
     for measure in ("energy_pkg_j", "migrations", "freq_mean_ghz"):
-        assert solve.reasons[measure] == ["the program did not mark it"]
+        assert solve.circumstances.reasons[measure] == ["the program did not mark it"]
 
 
 def test_a_region_that_is_too_short_for_its_marks_is_told_under_its_table(tmp_path: Path) -> None:

@@ -137,8 +137,10 @@ def test_an_energy_that_cannot_be_is_missing_everywhere_with_its_reason(
 
     assert results.runs is not None
     assert results.runs.frame["energy_pkg_j"].dropna().tolist() == [2215.08]
-    assert [case.measures["energy_pkg_j"].n for case in results.cases] == [1]
-    assert "what the record says is impossible" in str([case.reasons for case in results.cases])
+    assert [case.stats["energy_pkg_j"].n for case in results.cases] == [1]
+    assert "what the record says is impossible" in str(
+        [case.circumstances.reasons for case in results.cases]
+    )
 
 
 def test_a_printed_number_that_cannot_be_is_missing_with_its_reason(tmp_path: Path) -> None:
@@ -147,8 +149,8 @@ def test_a_printed_number_that_cannot_be_is_missing_with_its_reason(tmp_path: Pa
 
     (case,) = open_results(str(tmp_path)).cases
 
-    assert case.moments("metric_steps").mean == 3
-    assert case.reasons["metric_rate"] == ["what the record says is impossible"]
+    assert case.stat("metric_steps").mean == 3
+    assert case.circumstances.reasons["metric_rate"] == ["what the record says is impossible"]
 
 
 def test_two_records_of_one_run_are_reported_with_the_rule_that_chooses(tmp_path: Path) -> None:

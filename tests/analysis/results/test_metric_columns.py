@@ -10,7 +10,7 @@ import pandas as pd
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.records.fields import MAX_METRICS
+from analysis.records.metrics import MAX_METRICS
 from analysis.records.runs import read_runs
 from analysis.results.caveats import folder_footnotes
 from tests.support.results import record, write

@@ -14,7 +14,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from analysis.records.runs import read_runs
-from analysis.results.case_summary import CaseSummary
+from analysis.results.case import Case
 from analysis.results.summaries import read_summaries
 from analysis.results.summarise import summarise
 from analysis.results.summary_columns import COLUMNS
@@ -26,7 +26,7 @@ HEADER = "app,variant,size,threads,mapping,governor,n,elapsed_mean_s,elapsed_sd_
 ROW = "lulesh,serial,paper,1,pcores-pin,performance,10,45.073,0.026\n"
 
 
-def summaries(folder: Path, text: str) -> list[CaseSummary]:
+def summaries(folder: Path, text: str) -> list[Case]:
     path = folder / "mine.csv"
     path.write_text(text)
     return read_summaries(path, "nobody wrote it down")
@@ -43,19 +43,19 @@ def test_a_row_has_what_the_file_says_and_a_reason_for_what_it_does_not(tmp_path
     unlike = ROW.replace("pcores-pin", "cpus 4 and 5").replace("45.073", "45.0730")
     case, other = summaries(tmp_path, HEADER + ROW + unlike.replace(",10,", ",,"))
 
-    assert (*case.table[1:3], case.table.threads, case.n) == ("lulesh", "serial", 1, 10)
+    assert (*case.key.table[1:3], case.key.table.threads, case.n) == ("lulesh", "serial", 1, 10)
     assert (case.time.mean, case.time.sd, case.time.n) == (45.073, 0.026, 10)
-    energy = case.measures["energy_pkg_j"]
+    energy = case.stats["energy_pkg_j"]
     assert math.isnan(energy.mean)
     assert energy.n == 0
-    assert case.reasons["energy_pkg_j"] == ["nobody wrote it down"]
-    assert "elapsed_s" not in case.reasons
-    assert (case.table.schedule, case.skip_reason) == ("unknown", None)
+    assert case.circumstances.reasons["energy_pkg_j"] == ["nobody wrote it down"]
+    assert "elapsed_s" not in case.circumstances.reasons
+    assert (case.key.table.schedule, case.circumstances.skip_reason) == ("unknown", None)
     assert (other.n, other.time.n) == (None, None)
     # Numbers keep their digits; a mapping of the installation means what it means there.
-    assert (other.time.mean_text, other.time.sd_text) == ("45.0730", "0.026")
-    assert (case.selection, case.binding) == ("pcores", "pin")
-    assert (other.selection, other.binding) == (None, None)
+    assert (other.time.mean_decimals, other.time.sd_decimals) == (4, 3)
+    assert (case.key.selection, case.key.binding) == ("pcores", "pin")
+    assert (other.key.selection, other.key.binding) == (None, None)
 
 
 def test_a_file_from_before_there_were_ranks_reads_as_one_whose_ranks_are_empty(
@@ -65,11 +65,17 @@ def test_a_file_from_before_there_were_ranks_reads_as_one_whose_ranks_are_empty(
     (empty,) = summaries(tmp_path, f"ranks,mpi,{HEADER}" + f",,{ROW}")
     one, two = summaries(tmp_path, f"ranks,{HEADER}" + f",{ROW}" + f"2,{ROW}")
 
-    assert (before.table.ranks, before.mpi) == (None, None)
-    assert before.case_id == empty.case_id == one.case_id != two.case_id
-    assert [(case.table.number, case.table.ranks) for case in (one, two)] == [(1, None), (2, 2)]
+    assert (before.key.table.ranks, before.key.mpi) == (None, None)
+    assert before.key.case_id == empty.key.case_id == one.key.case_id != two.key.case_id
+    assert [(case.key.table.number, case.key.table.ranks) for case in (one, two)] == [
+        (1, None),
+        (2, 2),
+    ]
     # What only ranks have is missing of ranks only.
-    assert ["launcher_cpu_s" in case.reasons for case in (before, two)] == [False, True]
+    assert ["launcher_cpu_s" in case.circumstances.reasons for case in (before, two)] == [
+        False,
+        True,
+    ]
 
 
 @pytest.mark.parametrize("ranks", ["0", "two", "1.5"])
@@ -86,7 +92,10 @@ def test_without_numbers_tables_and_rows_are_counted_in_the_order_of_the_file(
             for app, mapping in (("lu", "scheduler"), ("lulesh", "a"), ("lu", "b"))]  # fmt: skip
     cases = summaries(tmp_path, HEADER + "".join(rows))
 
-    numbers = [(case.table.number, case.table.app, case.number, case.mapping) for case in cases]
+    numbers = [
+        (case.key.table.number, case.key.table.app, case.key.number, case.key.mapping)
+        for case in cases
+    ]
     assert numbers == [(1, "lu", 1, "scheduler"), (1, "lu", 2, "b"), (2, "lulesh", 1, "a")]
 
 
@@ -179,7 +188,7 @@ def test_times_that_were_rounded_to_unlike_digits_may_seem_to_contradict_each_ot
 ) -> None:
     header = HEADER.replace("\n", ",elapsed_median_s,elapsed_max_s\n")
     (case,) = summaries(tmp_path, header + ROW.replace("\n", ",46.4,46\n"))
-    assert (case.time_median_s, case.time_max_s) == (46.4, 46.0)
+    assert (case.time.median, case.time.max) == (46.4, 46.0)
 
 
 def test_the_mean_of_equal_times_may_be_off_by_the_last_digit_of_a_float(tmp_path: Path) -> None:
@@ -187,7 +196,7 @@ def test_the_mean_of_equal_times_may_be_off_by_the_last_digit_of_a_float(tmp_pat
     mean_s = sum([time_s] * 7) / 7
     row = ROW.replace("45.073", str(mean_s)).replace("\n", f",{time_s},{time_s}\n")
     (case,) = summaries(tmp_path, HEADER.replace("\n", ",elapsed_min_s,elapsed_max_s\n") + row)
-    assert case.time_max_s == time_s != mean_s
+    assert case.time.max == time_s != mean_s
 
 
 def test_all_mistakes_are_reported_at_once(tmp_path: Path) -> None:
@@ -253,16 +262,16 @@ def test_the_tables_that_pinstudy_writes_can_be_read_as_summaries(tmp_path: Path
     cases = summaries(tmp_path, text)
 
     measured, without_energy, absent = cases
-    assert measured.time.mean == measured.time_median_s == 45.5
+    assert measured.time.mean == measured.time.median == 45.5
     assert measured.time.sd == pytest.approx(math.sqrt(4.5))
-    assert measured.excluded == {"timeout": 1}
-    assert measured.residency == {"P": 1.0, "E": 0.0}
-    assert measured.freq_ghz == {"P": 5.976}
-    assert measured.drivers == ["intel_pstate"]
-    assert without_energy.reasons["energy_pkg_j"] == ["no permission", "ask"]
-    assert absent.skip_reason == "no E-cores: none"
-    assert [case.case_id for case in cases] == [
-        case.case_id for case in summarise(read_runs(tmp_path))
+    assert measured.circumstances.excluded == {"timeout": 1}
+    assert measured.means_by_kind("residency") == {"P": 1.0, "E": 0.0}
+    assert measured.means_by_kind("freq_ghz") == {"P": 5.976}
+    assert measured.circumstances.drivers == ["intel_pstate"]
+    assert without_energy.circumstances.reasons["energy_pkg_j"] == ["no permission", "ask"]
+    assert absent.circumstances.skip_reason == "no E-cores: none"
+    assert [case.key.case_id for case in cases] == [
+        case.key.case_id for case in summarise(read_runs(tmp_path))
     ]
 
 
@@ -291,8 +300,8 @@ def test_every_measure_keeps_the_number_of_its_runs(tmp_path: Path) -> None:
         "energy_by_kind_E_n": "2",
     }
     names = ("elapsed_s", "energy_pkg_j", "edp_js", "metric_rate", "power_pkg_w")
-    assert [case.measures[name].n for name in names] == [3, 2, 2, 2, 0]
-    assert [case.energy_by_kind[kind].n for kind in ("P", "E")] == [2, 2]
+    assert [case.stats[name].n for name in names] == [3, 2, 2, 2, 0]
+    assert [case.by_kind("energy_by_kind_j")[kind].n for kind in ("P", "E")] == [2, 2]
     assert "mean of 2 of 3 runs; the others: wrapped" in notes_of(tables_of_cases([case])[0])
 
 
@@ -306,12 +315,12 @@ def test_a_measure_can_have_a_count_where_the_row_has_none(tmp_path: Path) -> No
     header = HEADER.replace("\n", ",elapsed_n,energy_pkg_mean_j\n")
     (case,) = summaries(tmp_path, header + ROW.replace(",10,", ",,").replace("\n", ",9,2215\n"))
 
-    assert (case.n, case.time.n, case.measures["energy_pkg_j"].n) == (None, 9, None)
+    assert (case.n, case.time.n, case.stats["energy_pkg_j"].n) == (None, 9, None)
     (table,) = tables_of_cases([case])
     assert not any("mean of" in note for note in notes_of(table))
 
 
-def test_a_file_from_before_there_were_such_counts_does_not_say_how_many_runs_lack_a_measure(
+def test_a_row_that_says_why_runs_lack_a_measure_but_not_how_many_leaves_it_unknown(
     tmp_path: Path,
 ) -> None:
     header = HEADER.replace("\n", ",energy_pkg_mean_j,energy_pkg_sd_j,edp_mean_js,reasons\n")
@@ -320,9 +329,9 @@ def test_a_file_from_before_there_were_such_counts_does_not_say_how_many_runs_la
 
     lacking, whole = summaries(tmp_path, header + rows)
 
-    names = ("elapsed_s", "energy_pkg_j", "edp_js", "freq_mean_ghz")
-    assert [lacking.measures[name].n for name in names] == [10, None, None, 0]
-    assert [whole.measures[name].n for name in names] == [10, 10, 10, 0]
+    names = ("elapsed_s", "energy_pkg_j", "freq_mean_ghz")
+    assert [lacking.stats[name].n for name in names] == [10, None, 0]
+    assert [whole.stats[name].n for name in names] == [10, 10, 0]
     note = "mean of fewer than 10 runs; the others: counter wrapped"
     assert note in notes_of(tables_of_cases([lacking])[0])
 
@@ -336,9 +345,9 @@ def test_a_reason_with_a_colon_in_it_is_read_whole(tmp_path: Path) -> None:
 
     (case,) = summaries(tmp_path, render(make_tables(tmp_path), "csv"))
 
-    assert "; ".join(case.reasons["energy_pkg_j"]) == why
-    assert case.reasons["placement"] == ["too short"]
-    assert "; ".join(case.reasons["failed"]) == "exit status: 1; stderr: none"
+    assert "; ".join(case.circumstances.reasons["energy_pkg_j"]) == why
+    assert case.circumstances.reasons["placement"] == ["too short"]
+    assert "; ".join(case.circumstances.reasons["failed"]) == "exit status: 1; stderr: none"
 
 
 CELL = st.one_of(

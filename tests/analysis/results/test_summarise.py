@@ -6,12 +6,12 @@ import math
 from pathlib import Path
 
 from analysis.records.runs import read_runs
-from analysis.results.case_summary import CaseSummary
+from analysis.results.case import Case
 from analysis.results.summarise import summarise
 from tests.support.results import left_out, record, without, write
 
 
-def summary_of(tmp_path: Path, *records: dict[str, object]) -> list[CaseSummary]:
+def summary_of(tmp_path: Path, *records: dict[str, object]) -> list[Case]:
     write(tmp_path, records)
     return summarise(read_runs(tmp_path))
 
@@ -28,9 +28,9 @@ def test_what_went_wrong_is_counted_with_its_reasons_and_warm_ups_are_not(tmp_pa
     )
 
     assert (first.n, first.time.mean) == (2, 11.0)
-    assert first.excluded == {"placement-violated": 1, "timeout": 2}
-    assert first.reasons["timeout"] == ["limit"]
-    assert (second.n, second.time.n, second.excluded) == (0, 0, {})
+    assert first.circumstances.excluded == {"placement-violated": 1, "timeout": 2}
+    assert first.circumstances.reasons["timeout"] == ["limit"]
+    assert (second.n, second.time.n, second.circumstances.excluded) == (0, 0, {})
     assert math.isnan(second.time.mean)
 
 
@@ -47,7 +47,7 @@ def test_tables_are_in_the_order_of_the_study_and_rows_in_that_of_their_numbers(
         record(1, 1, app="a", table_number=2, case_id="second table"),
     )
 
-    assert [(case.table.app, case.table.threads, case.number) for case in table] == [
+    assert [(case.key.table.app, case.key.table.threads, case.key.number) for case in table] == [
         ("lulesh", 1, 2),
         ("lulesh", 1, 9),
         ("lulesh", 1, 10),
@@ -71,9 +71,9 @@ def test_residency_and_frequency_are_averaged_by_kind_over_the_runs_that_have_th
         without(["residency", "freq_ghz"], "no hardware counters", number=2),
     )
 
-    assert case.residency == {"P": 0.75, "E": 0.5}
-    assert case.freq_ghz == {"P": 5.25, "E": 4.0}
-    assert (without_kinds.residency, without_kinds.freq_ghz) == ({}, {})
+    assert case.means_by_kind("residency") == {"P": 0.75, "E": 0.5}
+    assert case.means_by_kind("freq_ghz") == {"P": 5.25, "E": 4.0}
+    assert without_kinds.by_kind("residency") == without_kinds.by_kind("freq_ghz") == {}
 
 
 def test_times_have_median_and_range(tmp_path: Path) -> None:
@@ -85,7 +85,7 @@ def test_times_have_median_and_range(tmp_path: Path) -> None:
         record(2, 1, elapsed_s=None),
     )
 
-    first, second = ((of.time_median_s, of.time_min_s, of.time_max_s) for of in table)
+    first, second = ((of.time.median, of.time.min, of.time.max) for of in table)
     assert first == (4.5, 3.0, 9.0)
     assert all(math.isnan(value) for value in second)
 
@@ -104,7 +104,7 @@ def test_each_case_has_its_own_reasons_once_and_in_the_order_of_its_runs(tmp_pat
         record(1, 7, status="failed", reason="a"),
     )
 
-    first, second = (case.reasons for case in table)
+    first, second = (case.circumstances.reasons for case in table)
     assert first == {"failed": ["b", "a"], "timeout": ["a"],
                      "energy_pkg_j": ["wrapped", "did not move"]}  # fmt: skip
     assert second == {"cache_misses": ["no permission"], "energy_pkg_j": ["no permission"]}
@@ -122,7 +122,10 @@ def test_placement_that_was_not_proved_is_counted_in_good_runs_only(tmp_path: Pa
         record(1, 6, placement="unproved"),
     )[0]
 
-    assert (case.unproved["placement"], case.unproved["vcpu_placement"]) == (2, 1)
+    assert (
+        case.circumstances.unproved["placement"],
+        case.circumstances.unproved["vcpu_placement"],
+    ) == (2, 1)
 
 
 def test_drivers_are_those_of_good_runs_in_the_order_of_their_appearance(tmp_path: Path) -> None:
@@ -134,8 +137,8 @@ def test_drivers_are_those_of_good_runs_in_the_order_of_their_appearance(tmp_pat
         record(1, 4, driver="of a failed run", status="failed"),
     )[0]
 
-    assert case.drivers == ["intel_cpufreq", "acpi-cpufreq"]
-    assert case.governors_read == ["b", "a"]
+    assert case.circumstances.drivers == ["intel_cpufreq", "acpi-cpufreq"]
+    assert case.circumstances.governors_read == ["b", "a"]
 
 
 def test_what_a_row_does_not_say_is_none_and_counts_are_whole_numbers(tmp_path: Path) -> None:
@@ -143,9 +146,9 @@ def test_what_a_row_does_not_say_is_none_and_counts_are_whole_numbers(tmp_path: 
         tmp_path, record(1, 1, vm_cpus=8, engine="vm"), record(2, 1, table_number=None)
     )
     # The row whose table has no number stands first.
-    assert [case.number for case in table] == [2, 1]
-    assert [case.table.number for case in table] == [None, 1]
-    assert [case.table.vm_cpus for case in table] == [None, 8]
-    assert isinstance(table[1].table.vm_cpus, int)
-    assert [case.mechanism for case in table] == [None, None]
-    assert [case.engine for case in table] == [None, "vm"]
+    assert [case.key.number for case in table] == [2, 1]
+    assert [case.key.table.number for case in table] == [None, 1]
+    assert [case.key.table.vm_cpus for case in table] == [None, 8]
+    assert isinstance(table[1].key.table.vm_cpus, int)
+    assert [case.key.mechanism for case in table] == [None, None]
+    assert [case.key.engine for case in table] == [None, "vm"]

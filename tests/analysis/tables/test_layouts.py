@@ -11,9 +11,10 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from analysis.format.table import Table
+from analysis.measures import Stats
 from analysis.published import names, publication
 from analysis.records.runs import read_runs
-from analysis.results.case_summary import CaseSummary, Moments
+from analysis.results.case import Case
 from analysis.results.summarise import summarise
 from analysis.tables.layouts import LayoutName
 from analysis.tables.means import make_tables, render, tables_of_cases
@@ -153,7 +154,7 @@ def test_machine_readable_rows_are_the_same_in_both_layouts(tmp_path: Path) -> N
     assert full == theirs
 
 
-def means(time: Moments, n: int | None = 10) -> CaseSummary:
+def means(time: Stats, n: int | None = 10) -> Case:
     """Return a case of which only the time is known."""
     return summary(n=n, mapping="scheduler", elapsed_s=time)
 
@@ -162,15 +163,15 @@ def means(time: Moments, n: int | None = 10) -> CaseSummary:
 @pytest.mark.parametrize(
     ("time", "shown"),
     [
-        (Moments(10, 65.957, 0.109), ("65.957", "0.109")),
+        (Stats(10, 65.957, 0.109), ("65.957", "0.109")),
         # Digits that were given are kept, and those of a computer are not.
-        (Moments(10, 65.957, 0.109, "65.95700", "0.10899999999999999"), ("65.95700", "0.109")),
-        (Moments(10, 65.957), ("65.957", "n/a (a)")),
+        (Stats(10, 65.957, 0.109, mean_decimals=5, sd_decimals=17), ("65.95700", "0.109")),
+        (Stats(10, 65.957), ("65.957", "n/a (a)")),
     ],
     ids=["numbers", "digits", "no deviation"],
 )
 def test_means_without_runs_make_tables(
-    layout: LayoutName, sd: str, time: Moments, shown: tuple[str, str]
+    layout: LayoutName, sd: str, time: Stats, shown: tuple[str, str]
 ) -> None:
     (table,) = tables_of_cases([means(time)], layout=layout)
 
@@ -186,16 +187,19 @@ def test_means_without_runs_make_tables(
 
 
 def test_the_digits_of_a_column_are_of_one_kind() -> None:
-    given = ["65.9", "66.12345678"]
+    given = [
+        Stats(10, 65.9, 0.109, mean_decimals=1),
+        Stats(10, 66.12345678, 0.109, mean_decimals=8),
+    ]
 
-    (table,) = tables_of_cases([means(Moments(10, float(text), 0.109, text)) for text in given])
+    (table,) = tables_of_cases([means(stats) for stats in given])
 
     times = [cells_by_title(table, row)["time mean (s)"] for row in (0, 1)]
     assert times == ["65.900", "66.123"]
 
 
 def test_an_unknown_number_of_runs_stays_unknown() -> None:
-    (table,) = tables_of_cases([means(Moments(None, 65.957, 0.109), n=None)])
+    (table,) = tables_of_cases([means(Stats(None, 65.957, 0.109), n=None)])
 
     cells = cells_by_title(table)
     assert (cells["n"], cells["time mean (s)"], cells["sd (s)"]) == ("n/a", "65.957", "0.109")

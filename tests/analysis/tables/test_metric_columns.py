@@ -222,4 +222,4 @@ def test_an_imported_mean_may_be_below_0(tmp_path: Path) -> None:
 
     (table,) = tables_of_cases(read_summaries(path, "not given"))
 
-    assert table.cells[0][-1] == "-3.25"
+    assert table.cells[0][-1] == "-3.250"

@@ -84,16 +84,18 @@ def test_without_ranks_the_columns_are_empty_and_no_note_speaks_of_them(tmp_path
 @pytest.mark.parametrize(
     ("rank_cpus", "shown"),
     [
-        (None, "0-15"),
-        ("0-1", "0-1"),
-        ("0-1 | 4-5", "0-1 | 4-5"),
-        ("0-7 | 0-7", "0-7 each"),
-        ("0 | 1 | 2 | 3 | 4 | 5 | 6 | 7", "0 | 1 | 2 | 3 | 4 | 5 | 6 | 7"),
-        ("0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9", "0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 2 more"),
+        ((), "0-15"),
+        (("0-1",), "0-1"),
+        (("0-1", "4-5"), "0-1 | 4-5"),
+        (("0-7", "0-7"), "0-7 each"),
+        (tuple("01234567"), "0 | 1 | 2 | 3 | 4 | 5 | 6 | 7"),
+        (tuple("0123456789"), "0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 2 more"),
     ],
 )
-def test_cpus_are_shown_rank_by_rank_and_not_without_end(rank_cpus: str | None, shown: str) -> None:
-    assert summary(cpus="0-15", rank_cpus=rank_cpus).shown_cpus == shown
+def test_cpus_are_shown_rank_by_rank_and_not_without_end(
+    rank_cpus: tuple[str, ...], shown: str
+) -> None:
+    assert summary(cpus="0-15", rank_cpus=rank_cpus).key.shown_cpus == shown
 
 
 def test_tables_are_in_the_order_of_ranks_and_those_without_any_come_first() -> None:

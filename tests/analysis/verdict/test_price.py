@@ -120,7 +120,7 @@ def test_tables_have_a_column_a_kind_and_csv_can_be_read_again(tmp_path: Path) -
     copied = tmp_path / "copied.csv"
     copied.write_text(render([table], "csv"))
     again, *_ = read_summaries(copied, "not in the file")
-    assert {kind: of.mean for kind, of in again.energy_by_kind.items()} == {
+    assert again.means_by_kind("energy_by_kind_j") == {
         "P": 1500.0, "E": 300.0,
     }  # fmt: skip
 
@@ -176,5 +176,5 @@ def test_columns_of_counters_that_were_off_are_marked(tmp_path: Path) -> None:
 def test_what_is_no_energy_by_kind_is_none(tmp_path: Path, value: object) -> None:
     write(tmp_path, [record(1, 1), record(3, 1, energy_by_kind_j=value)])
     results = open_results(str(tmp_path))
-    assert all(not case.energy_by_kind for case in results.cases)
+    assert all(not case.by_kind("energy_by_kind_j") for case in results.cases)
     json.dumps(as_data(analyze(results)), allow_nan=False)

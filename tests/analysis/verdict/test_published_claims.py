@@ -6,8 +6,8 @@ import pytest
 from scipy import stats
 
 from analysis.answer import analyze
+from analysis.measures import Stats
 from analysis.objectives import TIME
-from analysis.results.case_summary import Moments
 from analysis.results.sources import open_results
 from analysis.verdict.model import Findings
 from analysis.verdict.values import difference_of_summaries
@@ -56,8 +56,8 @@ def test_the_other_reading_of_the_deviations_is_reported(findings: Findings) -> 
 
 
 def test_read_as_standard_errors_deviations_are_larger_by_the_root_of_the_repetitions() -> None:
-    case = summary(elapsed_s=Moments(16, 20.0, 0.1))
-    base = summary(elapsed_s=Moments(9, 21.0, 0.2))
+    case = summary(elapsed_s=Stats(16, 20.0, 0.1))
+    base = summary(elapsed_s=Stats(9, 21.0, 0.2))
     as_given = difference_of_summaries(case, base, TIME)
     as_errors = difference_of_summaries(case, base, TIME, sd_is_error=True)
     assert as_given is not None
@@ -68,7 +68,7 @@ def test_read_as_standard_errors_deviations_are_larger_by_the_root_of_the_repeti
 
 @pytest.mark.parametrize("sd", [0.0, -1.0, 1e200, float("nan")])
 def test_a_deviation_that_is_none_makes_no_comparison(sd: float) -> None:
-    case = summary(elapsed_s=Moments(10, 20.0, sd))
+    case = summary(elapsed_s=Stats(10, 20.0, sd))
     assert difference_of_summaries(case, case, TIME) is None
 
 

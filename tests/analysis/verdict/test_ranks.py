@@ -53,7 +53,7 @@ def test_ranks_of_another_launcher_are_no_baseline(tmp_path: Path) -> None:
 
     baselines = baselines_of(cases)
 
-    assert {case.mapping for case in cases if case.case_id in baselines} == {"scheduler"}
+    assert {case.key.mapping for case in cases if case.key.case_id in baselines} == {"scheduler"}
 
 
 @pytest.mark.parametrize(

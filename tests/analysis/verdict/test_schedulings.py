@@ -153,7 +153,7 @@ def test_tables_in_csv_keep_it_and_are_read_again(tmp_path: Path) -> None:
         ("kernel", "on", ""), ("kernel", "on", ""), ("scx_lavd", "on", ""), ("scx_lavd", "on", ""),
     ]  # fmt: skip
     again = read_summaries(tmp_path / "tables.csv", "not in the file")
-    assert [case.scheduling for case in again] == [
+    assert [case.key.scheduling for case in again] == [
         "kernel, EAS on", "kernel, EAS on", "scx_lavd, EAS on", "scx_lavd, EAS on",
     ]  # fmt: skip
 

@@ -163,10 +163,10 @@ def test_what_tables_csv_says_can_be_imported_again(tmp_path: Path) -> None:
     write(tmp_path, runs())
     text = render(make_tables(tmp_path), "csv")
     cases = parse_summaries(text, Path("summaries.csv"), "not there")
-    (beside,) = (case for case in cases if case.beside)
-    assert (beside.beside, beside.beside_alone) == (NAME, "other")
-    assert beside.measures["beside_elapsed_s"].mean == pytest.approx(3.0, rel=0.01)
-    assert "beside_elapsed_s" not in cases[0].reasons
+    (beside,) = (case for case in cases if case.key.beside)
+    assert (beside.key.beside, beside.key.beside_alone) == (NAME, "other")
+    assert beside.stats["beside_elapsed_s"].mean == pytest.approx(3.0, rel=0.01)
+    assert "beside_elapsed_s" not in cases[0].circumstances.reasons
 
 
 def test_an_unproved_co_runner_counts_as_a_lost_run(tmp_path: Path) -> None:

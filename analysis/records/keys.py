@@ -1,0 +1,178 @@
+"""What was run: what the cases of a table share, and what tells a case from others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import NamedTuple
+
+from base.text import team_in_words, team_label
+from configs.scheduling import words_of
+
+
+class TableKey(NamedTuple):
+    """What the cases of a table share; `number` is None where the source does not number tables.
+
+    `ranks` is None of a program that no MPI launcher started, else `threads` are those of a rank.
+    `region` is the part of the program that its rows tell of; None for whole runs. `vm_cpus` and
+    `vm_memory_mib` are the guest's virtual CPUs and memory, and `vm_accelerator` is `kvm`, or `tcg`
+    for an emulated one, whose times are not the node's; None without a guest.
+    """
+
+    number: int | None
+    app: str
+    variant: str
+    size: str
+    ranks: int | None
+    threads: int
+    schedule: str
+    wait_policy: str
+    region: str | None = None
+    vm_cpus: int | None = None
+    vm_memory_mib: int | None = None
+    vm_accelerator: str | None = None
+
+    @property
+    def threads_in_words(self) -> str:
+        """How many threads there are: `8 threads`, `2 ranks of 4 threads`."""
+        return team_in_words(self.ranks, self.threads)
+
+    @property
+    def threads_label(self) -> str:
+        """How many threads there are, in short: `x8`, `2x4`."""
+        return team_label(self.ranks, self.threads)
+
+    @property
+    def is_emulated(self) -> bool:
+        """Whether QEMU emulated the guest, so that its times are not the node's."""
+        return self.vm_accelerator == "tcg"
+
+    @property
+    def order(self) -> tuple[object, ...]:
+        """Sorts tables; without number before numbered, without ranks before ranks.
+
+        Whole runs come before their regions.
+        """
+        return tuple((value is not None, value) for value in self)
+
+
+# What identifies a table; what identifies a row in it.
+TABLE_KEYS = TableKey._fields[1:]
+# Without them a case is no rank of MPI's, of a whole run, and of no guest; without any other key it
+# is of no table.
+OPTIONAL_KEYS = ("ranks", "region", "vm_cpus", "vm_memory_mib", "vm_accelerator")
+ROW_KEYS = ("case_number", "mapping", "governor")
+# Who places threads, where a study asks for it.
+OF_SCHEDULING = ("scheduler", "energy_aware", "itmt")
+# Between the CPUs of two ranks; a table shows those of no more ranks.
+RANK_SEPARATOR = " | "
+MAX_RANKS_SHOWN = 8
+
+
+class Placing(NamedTuple):
+    """A mapping: its name, which CPUs it selects, and how it binds; None where it is unknown."""
+
+    mapping: str
+    selection: str | None
+    binding: str | None
+
+
+@dataclass(frozen=True)
+class CaseKey:
+    """What was run: a row of a table.
+
+    `number` is the row's. `scheduler`, `energy_aware` and `itmt` are what the study asks for, None
+    where a case takes what is in force. With `no_schedule` the program takes no loop schedule, and
+    that of its table means nothing.
+
+    `mpi` is the launcher of ranks, `ranks_by` how their mapping's CPUs were divided among them, and
+    `rank_cpus` has the CPUs of each rank; None without ranks. `beside` names what ran beside the
+    program, `beside_alone` is the case_id of that alone; None where nothing did.
+    """
+
+    case_id: str
+    table: TableKey
+    number: int
+    mapping: str
+    governor: str
+    no_schedule: bool = False
+    study: str | None = None
+    node_id: str | None = None
+    selection: str | None = None
+    binding: str | None = None
+    mechanism: str | None = None
+    cpus: str | None = None
+    engine: str | None = None
+    vcpu_mapping: str | None = None
+    vcpu_selection: str | None = None
+    vcpu_binding: str | None = None
+    vcpu_cpus: str | None = None
+    algorithm: str | None = None
+    mpi: str | None = None
+    ranks_by: str | None = None
+    rank_cpus: tuple[str, ...] | None = None
+    beside: str | None = None
+    beside_cpus: str | None = None
+    beside_alone: str | None = None
+    scheduler: str | None = None
+    energy_aware: str | None = None
+    itmt: str | None = None
+
+    @property
+    def of_threads(self) -> Placing:
+        """The mapping of the threads, in a guest that of its threads to virtual CPUs."""
+        return Placing(self.mapping, self.selection, self.binding)
+
+    @property
+    def of_vcpus(self) -> Placing | None:
+        """The mapping of a guest's virtual CPUs; None of a case on the node itself."""
+        if not self.vcpu_mapping:
+            return None
+        return Placing(self.vcpu_mapping, self.vcpu_selection, self.vcpu_binding)
+
+    @property
+    def guest(self) -> str:
+        """The kind of guest in words, `a guest` or `an emulated guest`; empty on the node."""
+        if not self.vcpu_mapping:
+            return ""
+        return "an emulated guest" if self.table.is_emulated else "a guest"
+
+    @property
+    def placing(self) -> Placing:
+        """The mapping onto the node's CPUs: of the threads, or of the guest's virtual CPUs."""
+        return self.of_vcpus or self.of_threads
+
+    @property
+    def setting(self) -> tuple[object, ...]:
+        """What a case shares with the baseline that it is compared with."""
+        of_case = self.mpi, self.governor, self.beside, self.engine
+        return self.study, self.node_id, self.table, *of_case
+
+    @property
+    def scheduling(self) -> str:
+        """Who places threads, in words: `scx_lavd, EAS off`; empty where a study does not say."""
+        return words_of(self.scheduler, self.energy_aware, self.itmt)
+
+    @property
+    def shown_cpus(self) -> str | None:
+        """The CPUs of the mapping for readers, rank by rank where there are ranks: `0-1 | 4-5`."""
+        if not self.rank_cpus:
+            return self.cpus
+        ranks = self.rank_cpus
+        if len(ranks) > 1 and len(set(ranks)) == 1:
+            return f"{ranks[0]} each"
+        more = [f"{len(ranks) - MAX_RANKS_SHOWN} more"] if len(ranks) > MAX_RANKS_SHOWN else []
+        return RANK_SEPARATOR.join([*ranks[:MAX_RANKS_SHOWN], *more])
+
+    @property
+    def divided_by(self) -> str | None:
+        """How CPUs were divided among several ranks; None where each rank may use all of them."""
+        return self.ranks_by if (self.table.ranks or 0) > 1 and self.binding != "none" else None
+
+    @property
+    def order(self) -> tuple[object, ...]:
+        """Sorts cases as tables have them."""
+        return (*self.table.order, self.number, self.case_id)
+
+
+# What a row says beside its numbers.
+ROW_FACTS = tuple(field.name for field in fields(CaseKey))[6:]
