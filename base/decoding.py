@@ -12,7 +12,17 @@ from dataclasses import is_dataclass
 from datetime import date
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    TypedDict,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import msgspec
 from msgspec import Meta
@@ -201,6 +211,24 @@ def plain_type(kind: Any) -> tuple[Any, list[Meta]]:  # noqa: ANN401
             kind = next(inner for inner in get_args(kind) if inner is not NoneType)
         else:
             return kind, bounds
+
+
+def dict_type(kind: Any) -> Any:  # noqa: ANN401
+    """Return a type with a dictionary of its fields, none of which must be there, for each Struct.
+
+    To decode such a one takes as long as JSON without types.
+    """
+    if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
+        hints = get_type_hints(kind, include_extras=True)
+        fields = {name: dict_type(hint) for name, hint in hints.items()}
+        return TypedDict(kind.__name__, fields, total=False)  # type: ignore[operator]
+    origin = get_origin(kind)
+    if origin is Annotated:
+        return Annotated[(dict_type(kind.__origin__), *kind.__metadata__)]
+    if origin is None or origin is Literal:
+        return kind
+    arguments = tuple(map(dict_type, get_args(kind)))
+    return Union[arguments] if origin is UnionType else origin[arguments]  # noqa: UP007
 
 
 def expected_of(kind: Any) -> str:  # noqa: ANN401

@@ -292,9 +292,9 @@ def summary(number: int = 1, n: int | None = 10, **facts: Any) -> Case:  # noqa:
         value = facts.pop(name)
         mean = math.nan if value is None else value
         stats[name] = value if isinstance(value, Stats) else Stats(n, mean)
-    for field in set(facts) & set(BY_FIELD):
-        by_kind = facts.pop(field).items()
-        stats |= {BY_FIELD[field].column(kind): Stats(n, mean) for kind, mean in by_kind}
+    for name in set(facts) & set(BY_FIELD):
+        by_kind = facts.pop(name).items()
+        stats |= {BY_FIELD[name].column(kind): Stats(n, mean) for kind, mean in by_kind}
     happened = {name: facts.pop(name) for name in Circumstances.__match_args__ if name in facts}
     metrics = facts.pop("metrics", ())
     names = {"mapping": f"m{number}", "governor": "performance", "table": TABLE} | facts

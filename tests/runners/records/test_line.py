@@ -69,13 +69,13 @@ def run(**fields: object) -> dict[str, Any]:
 
 
 @given(MORE)
-def test_a_line_is_its_record(more: dict[str, Any]) -> None:
+def test_a_line_is_its_record_without_fields_that_no_record_has(more: dict[str, Any]) -> None:
     record = run() | more
     line = line_of(record)
     assert line.endswith(b"\n")
     assert line.count(b"\n") == 1
     assert len(json.loads(line)["crc32"]) == 8
-    assert record_in(line) == record_in(line.rstrip()) == record
+    assert record_in(line) == record_in(line.rstrip()) == run()
 
 
 @given(st.data())

@@ -32,14 +32,14 @@ def lines_of(folder: Path) -> list[Line]:
 
 
 def numbers(folder: Path) -> list[object]:
-    return [found["number"] for found in read_records(folder)]
+    return [found["order"] for found in read_records(folder)]
 
 
 @pytest.fixture
 def shard(tmp_path: Path) -> Iterator[Shard]:
     """A shard with one record, alone in its folder."""
     with closing(Shard(tmp_path / "records", "n")) as made:
-        made.append(record(number=1))
+        made.append(record(order=1))
         yield made
 
 
@@ -47,7 +47,7 @@ def test_records_are_read_back_in_the_order_of_attempts(tmp_path: Path) -> None:
     for attempt in (1, 2):
         shard = Shard(tmp_path, "node-a")
         assert shard.attempt == attempt
-        shard.append(record(number=attempt))
+        shard.append(record(order=attempt))
         shard.close()
     assert numbers(tmp_path) == [1, 2]
 
@@ -59,8 +59,8 @@ def test_a_newer_attempt_fences_the_older_whose_record_is_kept_aside(
         with pytest.raises(
             StoppedError, match=r"a newer pinstudy run works here.*kept in .*late/n-0001\.jsonl"
         ):
-            shard.append(record(number=2))
-        newer.append(record(number=3))
+            shard.append(record(order=2))
+        newer.append(record(order=3))
     assert numbers(tmp_path / "records") == [1, 3]
     assert numbers(tmp_path / LATE) == [2]
 
@@ -70,9 +70,9 @@ def test_who_else_may_not_write_keeps_records_aside_with_the_reason(
 ) -> None:
     reasons = ["", "a newer worker has taken over"]
     made = Shard(tmp_path / "records", "n", fenced=lambda: reasons.pop(0))
-    at_end.enter_context(closing(made)).append(record(number=1))
+    at_end.enter_context(closing(made)).append(record(order=1))
     with pytest.raises(StoppedError, match="a newer worker has taken over; this one stops"):
-        made.append(record(number=2))
+        made.append(record(order=2))
     assert numbers(tmp_path / LATE) == [2]
 
 
@@ -83,7 +83,7 @@ def test_a_late_record_that_cannot_be_kept_is_said_to_be_lost(
     shard = at_end.enter_context(closing(Shard(folder, "n", fenced=lambda: "somebody else")))
     (tmp_path / LATE).touch()
     with pytest.raises(StoppedError, match=r"lost, because .* cannot be written"):
-        shard.append(record(number=1))
+        shard.append(record(order=1))
 
 
 def test_an_attempt_may_have_a_number_of_its_own(tmp_path: Path, at_end: ExitStack) -> None:
@@ -96,8 +96,8 @@ def test_an_attempt_may_have_a_number_of_its_own(tmp_path: Path, at_end: ExitSta
 def test_other_nodes_shards_do_not_fence(tmp_path: Path, at_end: ExitStack) -> None:
     one = at_end.enter_context(closing(Shard(tmp_path, "n")))
     other = at_end.enter_context(closing(Shard(tmp_path, "n-x")))
-    one.append(record(number=1))
-    other.append(record(number=2))
+    one.append(record(order=1))
+    other.append(record(order=2))
     assert other.attempt == 1
 
 
@@ -142,9 +142,9 @@ def test_a_line_that_did_not_fit_is_glued_to_no_other(
         else:
             full.setattr(os, "write", little_room(kept))
         with pytest.raises(StudyError, match=r"cannot write the record .* make room"):
-            shard.append(record(number=2))
-    shard.append(record(number=3))
-    shard.append(record(number=4))
+            shard.append(record(order=2))
+    shard.append(record(order=3))
+    shard.append(record(order=4))
     # A line without its line break is whole; whether it was told to be on the disk is not known.
     whole = [] if kept in (1, 10) else [2]
     assert numbers(tmp_path / "records") == [1, *whole, 3, 4]
@@ -157,8 +157,8 @@ def test_a_limit_on_the_size_of_files_is_not_told_as_a_full_disk(
         files_of_at_most(shard.path.stat().st_size + 10),
         pytest.raises(StudyError, match=r"\(File too large\); raise the limit \(ulimit -f\)"),
     ):
-        shard.append(record(number=2))
-    shard.append(record(number=3))
+        shard.append(record(order=2))
+    shard.append(record(order=3))
     assert numbers(tmp_path / "records") == [1, 3]
 
 
@@ -170,12 +170,12 @@ def test_a_limit_on_the_size_of_files_is_not_told_as_a_full_disk(
 def test_a_shard_that_was_cut_meanwhile_ends_the_attempt_and_keeps_the_last_record(
     tmp_path: Path, shard: Shard, keep: int, before: list[int]
 ) -> None:
-    shard.append(record(number=2))
+    shard.append(record(order=2))
     size = shard.path.stat().st_size
     os.truncate(shard.path, keep % size)
     cut = rf"cut by {size - keep % size} bytes while.*the runs again whose records are gone"
     with pytest.raises(StudyError, match=cut):
-        shard.append(record(number=3))
+        shard.append(record(order=3))
     assert numbers(tmp_path / "records") == [*before, 3]
 
 
@@ -185,7 +185,7 @@ def test_a_shard_that_something_else_writes_to_ends_the_attempt(
     with shard.path.open("ab") as file:
         file.write(b"hello")
     with pytest.raises(StudyError, match="5 bytes were written to it by something else"):
-        shard.append(record(number=2))
+        shard.append(record(order=2))
     assert numbers(tmp_path / "records") == [1, 2]
 
 
@@ -213,7 +213,7 @@ def test_what_has_taken_a_shards_place_is_named_and_left_there(
     tmp_path: Path, put: Callable[[Path], None], called: str, moved: bool
 ) -> None:
     shard = Shard(tmp_path, "n")
-    shard.append(record(number=1))
+    shard.append(record(order=1))
     if moved:
         shard.path.rename(tmp_path / "elsewhere")
     else:
@@ -221,7 +221,7 @@ def test_what_has_taken_a_shards_place_is_named_and_left_there(
     put(shard.path)
     was = "was moved to" if moved else "was removed"
     with pytest.raises(StudyError, match=rf"{was} .*; {called} has taken its place, remove it"):
-        shard.append(record(number=2))
+        shard.append(record(order=2))
     shard.close()
     assert shard.path.is_symlink() or shard.path.exists()
 
@@ -238,13 +238,13 @@ def test_what_is_no_file_has_no_records(
 def test_records_that_were_removed_meanwhile_end_the_attempt(tmp_path: Path, shard: Shard) -> None:
     shutil.rmtree(tmp_path / "records")
     with pytest.raises(StudyError, match=r"n-0001\.jsonl: was removed while the study ran"):
-        shard.append(record(number=2))
+        shard.append(record(order=2))
 
 
 def test_records_that_were_moved_meanwhile_are_kept_there(tmp_path: Path, shard: Shard) -> None:
     (tmp_path / "records").rename(tmp_path / "moved")
     with pytest.raises(StudyError, match=r"was moved to \S+/moved/n-0001\.jsonl .* move it back"):
-        shard.append(record(number=2))
+        shard.append(record(order=2))
     assert numbers(tmp_path / "moved") == [1, 2]
 
 
@@ -255,8 +255,8 @@ def test_an_attempt_without_records_still_fences_when_there_is_a_newer_one(
     newest = at_end.enter_context(closing(Shard(tmp_path / "records", "n")))
     middle.close()
     with pytest.raises(StoppedError, match="a newer pinstudy run works here"):
-        shard.append(record(number=2))
-    newest.append(record(number=3))
+        shard.append(record(order=2))
+    newest.append(record(order=3))
     assert numbers(tmp_path / "records") == [1, 3]
 
 
@@ -285,9 +285,9 @@ def test_a_file_in_place_of_the_folder_is_no_other_pinstudy(tmp_path: Path) -> N
     ],
 )
 def test_damaged_lines_cost_the_lines_that_they_are_in(tmp_path: Path, damage: bytes) -> None:
-    lines = [line_of(record(number=1)), damage, *(line_of(record(number=at)) for at in (3, 4))]
+    lines = [line_of(record(order=1)), damage, *(line_of(record(order=at)) for at in (3, 4))]
     (tmp_path / "n-0001.jsonl").write_bytes(b"".join(lines))
-    found = [line["number"] if isinstance(line, dict) else None for line in lines_of(tmp_path)]
+    found = [line["order"] if isinstance(line, dict) else None for line in lines_of(tmp_path)]
     glued = not damage.endswith(b"\n")
     assert found == ([1, None, 4] if glued else [1, None, 3, 4])
 
