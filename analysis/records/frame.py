@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -45,6 +45,7 @@ _VERDICTS = ("placement_verdict", "vcpu_placement_verdict", "beside_placement_ve
 _LISTS = ("disturbed", "daemons", "rank_cpus", METRICS)
 # The task that took most CPU time of all others, where the run shared its CPUs, and that time.
 _NEIGHBOUR = ("neighbour", "neighbour_s")
+_FIELDS_OF_KINDS = tuple(measure.field for measure in OF_KINDS)
 _OF_KINDS = tuple(column for measure in OF_KINDS for column in measure.columns)
 # The column that tells which set of reasons a run has.
 REASONS = "unavailable"
@@ -142,7 +143,7 @@ def _is_usable(record: Mapping[str, Any]) -> bool:
     """Return whether a record says which row of which table it belongs to."""
     # A number of ranks that was removed does not mean that there are no ranks.
     removed = record.get("unavailable") or {}
-    known = all(record.get(name) is not None for name in _NEEDED)
+    known = None not in map(record.get, _NEEDED)
     return known and removed.keys().isdisjoint(OPTIONAL_KEYS)
 
 
@@ -166,14 +167,9 @@ def _row(record: Mapping[str, Any], reasons: Reasons) -> tuple[Any, ...]:
         neighbour_s,
         started_s,
         max((get("temperature_before_c") or {}).values(), default=None),
-        *_values_by_kind(record),
+        *[value for field in _FIELDS_OF_KINDS for value in by_kind(get(field))],
         reasons.number(get("unavailable")),
     )
-
-
-def _values_by_kind(record: Mapping[str, Any]) -> Iterator[float | None]:
-    for measure in OF_KINDS:
-        yield from by_kind(record.get(measure.field))
 
 
 def _neighbour(record: Mapping[str, Any]) -> tuple[str | None, float | None]:
