@@ -40,6 +40,9 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile("pinstudy")
     if "PYTEST_XDIST_WORKER" in os.environ:
         loopback_up()
+        # In the folder of temporary files that a worker has for itself, nothing is yet.
+        if config.option.basetemp:
+            Path(config.option.basetemp).parent.mkdir(parents=True, exist_ok=True)
     elif getattr(config.option, "tx", None):
         if os.geteuid() != 0:
             raise pytest.UsageError("workers (-n) need root: a node measures one study at a time")
@@ -79,7 +82,8 @@ def pytest_collectreport(report: pytest.CollectReport) -> None:
 
 def _record_failure(report: pytest.TestReport | pytest.CollectReport, title: str) -> None:
     file_name = os.environ.get("PINSTUDY_FAILED_TESTS")
-    if file_name and report.failed:
+    # What fails in a worker is reported by the process that started it, too.
+    if file_name and report.failed and "PYTEST_XDIST_WORKER" not in os.environ:
         reasons = [line for line in report.longreprtext.splitlines() if line.startswith("E ")]
         with Path(file_name).open("a", encoding="utf-8") as file:
             for line in (title, *reasons[:MAX_REASONS]):
