@@ -10,6 +10,7 @@ import ast
 import json
 import re
 import sys
+from functools import cache
 from inspect import getsource
 from itertools import pairwise
 from pathlib import Path
@@ -90,6 +91,7 @@ def meanings(table: type) -> dict[str, Meaning]:
     return texts
 
 
+@cache
 def _own_meanings(table: type) -> dict[str, Meaning]:
     [declared] = ast.parse(getsource(table)).body
     assert isinstance(declared, ast.ClassDef)

@@ -37,9 +37,13 @@ def accepts(schema: Any) -> Accepts:  # noqa: ANN401 - JSON
     return check
 
 
-@pytest.mark.parametrize("path", generated_pages(), ids=lambda path: path.name)
-def test_what_was_written_is_current(path: Path) -> None:
-    assert path.read_text(encoding="utf-8") == generated_pages()[path], "renew it by `make schema`"
+def test_what_was_written_is_current() -> None:
+    pages = generated_pages()
+    written = {path: path.read_text(encoding="utf-8") for path in pages}
+
+    assert {path.name for path in pages if written[path] != pages[path]} == set(), (
+        "renew them by `make schema`"
+    )
 
 
 @pytest.mark.parametrize("path", STUDIES, ids=lambda path: path.stem)
