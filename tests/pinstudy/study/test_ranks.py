@@ -34,18 +34,21 @@ title: Ranks of threads
 variants:
   {mpi}: {{program: {program}, runtime: libgomp, mpi: {mpi}}}
 sizes:
-  # Seconds, long beside what Open MPI uses elsewhere while it starts.
-  small: {{arguments: '3'}}
+  small: {{arguments: '{seconds}'}}
   endless: {{arguments: '100000'}}
 check: {{pattern: ', 2 threads$'}}
 """
+
+# Long beside what Open MPI uses elsewhere while it starts.
+SECONDS = {"openmpi": 3, "mpich": 1}
 
 pytestmark = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two CPUs")
 
 
 def write(folder: Path, mpi: str, program: Path) -> None:
     (folder / "apps").mkdir()
-    (folder / "apps" / "ranks.yaml").write_text(APP.format(mpi=mpi, program=program))
+    app = APP.format(mpi=mpi, program=program, seconds=SECONDS[mpi])
+    (folder / "apps" / "ranks.yaml").write_text(app)
     (folder / "ranks.yaml").write_text(STUDY.format(mpi=mpi))
 
 
