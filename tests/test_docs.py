@@ -12,7 +12,7 @@ from analysis.measures import BY_FIELD
 from base import VERSION
 from configs.library import load_app, load_site, load_study
 from runners.records.status import BASELINE, FINAL, INTERRUPTED, SKIPPED
-from tests.support.cli import argv
+from tests.support.cli import argv, pinstudy
 from tests.support.tools import ROOT, need_tool
 
 PAGES = [
@@ -54,16 +54,10 @@ def test_yaml_in_the_docs_is_valid(tmp_path: Path, page: str, text: str) -> None
         }
     ),
 )
-def test_commands_in_the_docs_are_understood(line: str) -> None:
+def test_commands_in_the_docs_are_understood(tmp_path: Path, line: str) -> None:
     # `import` is followed by what is imported, which has options of its own.
     names = line.split()[: 2 if line.startswith("import ") else 1]
-    done = subprocess.run(
-        argv(*names, "--help"),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    done = pinstudy(tmp_path, *names, "--help", status=0)
     for option in re.findall(r"--[a-z-]+", line):
         assert option in done.stdout
 
