@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import json
 import subprocess
 import sys
 import time
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from base import ROOT
+from runners.records.line import InvalidLine, record_in
 from vnode.node import HANG_S, KEPT, Ended, VirtualNode
 
 PINSTUDY = str(ROOT / "bin" / "pinstudy")
@@ -50,8 +50,13 @@ def start_study(node: VirtualNode, name: str) -> int:
 def records(node: VirtualNode, name: str) -> list[dict[str, Any]]:
     """Return the complete records of a study, in the order they were written."""
     text = node.shell(f"cat {RESULTS}/{name}/*/records/*.jsonl 2>/dev/null || true")
-    lines = [line for line in text.split("\n") if line.endswith("}")]
-    return [json.loads(line) for line in lines]
+    return records_in(text)
+
+
+def records_in(text: str) -> list[dict[str, Any]]:
+    """Return the complete records of a shard's text, each reason by the field that lacks it."""
+    found = (record_in(line) for line in text.encode().split(b"\n") if line.endswith(b"}"))
+    return [record for record in found if not isinstance(record, InvalidLine)]
 
 
 def decided_runs(

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
 
 from tests.support.tools import ROOT
-from vnode.commands import PINSTUDY, STUDIES, settings
+from vnode.commands import PINSTUDY, STUDIES, records_in, settings
 from vnode.node import Ended, VirtualNode
 
 pytestmark = [pytest.mark.vnode, pytest.mark.usefixtures("records_only")]
@@ -39,7 +38,7 @@ def study_as_nobody(node: VirtualNode, name: str) -> list[dict[str, Any]]:
     ended = as_nobody(node, "run", str(STUDIES / f"{name}.yaml"), *results)
     assert ended.status == 0, ended
     text = node.shell(f"cat {HOME}/results/{name}/*/records/*.jsonl")
-    return [json.loads(line) for line in text.splitlines()]
+    return records_in(text)
 
 
 def test_without_rights_a_study_runs_and_says_what_it_could_not_do(node: VirtualNode) -> None:
