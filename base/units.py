@@ -10,6 +10,9 @@ SECONDS_OF_UNIT = {"ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 # A month: no batch system lets a job run longer, so a longer duration is a typing error.
 MAX_DURATION_S = 31 * 24 * 3600.0
 
+# More watts than any node takes, all the time.
+MAX_POWER_W = 1e6
+
 # Degrees Celsius; a value outside this range comes from a broken sensor.
 LOWEST_C, HIGHEST_C = -60.0, 200.0
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from base.reading import Reading, Unavailable, reading_of
+from base.units import MAX_POWER_W
 
 DOMAINS = ("package", "core", "uncore", "dram", "psys")
 FIELDS = {domain: f"energy_{domain}_j".replace("package", "pkg") for domain in DOMAINS}
@@ -25,13 +26,19 @@ def domain_fields(
 ) -> Reading:
     """Return the energy fields of `window_s` seconds, from joules and problems by domain.
 
-    A domain is unavailable when it has a problem, no joules, or (except `uncore`) 0 J.
+    A domain is unavailable when it has a problem, no joules, (except `uncore`) 0 J, or more than
+    any node takes.
     """
     found = Reading()
     for domain, name in FIELDS.items():
         measured = joules.get(domain)
         if domain in problems or measured is None:
             found.unavailable[name] = problems.get(domain, "not measured")
+        elif measured < 0 or 0 < window_s * MAX_POWER_W < measured:
+            found.unavailable[name] = (
+                f"{measured:.3g} J in {window_s:.3g} s, which cannot be: the {domain} energy "
+                "counter is wrong"
+            )
         # Only an idle graphics unit uses so little that its counter stands still.
         elif measured > 0 or domain == "uncore":
             found.fields[name] = measured

@@ -16,16 +16,14 @@ from msgspec import Meta, Struct
 from msgspec.structs import fields
 
 from base.decoding import plain_type
-from base.units import HIGHEST_C, LOWEST_C, MAX_DURATION_S
+from base.units import HIGHEST_C, LOWEST_C, MAX_DURATION_S, MAX_POWER_W
 
 # The version of the format. A reader refuses every other one: nobody can tell there what its fields
 # mean.
 SCHEMA = 5
 
 _ABOVE_0 = ulp(0.0)
-# More watts than any node takes, all the time.
-_MAX_W = 1e6
-_MAX_J = _MAX_W * MAX_DURATION_S
+_MAX_J = MAX_POWER_W * MAX_DURATION_S
 # From here on, floats cannot represent every whole number.
 _MAX_WHOLE = 2**53 - 1
 
@@ -47,7 +45,7 @@ PackageJoules = Annotated[float, Meta(ge=_ABOVE_0, le=_MAX_J)]
 Balance = Annotated[float, Meta(ge=-_MAX_J, le=_MAX_J)]
 EnergyDelay = Annotated[float, Meta(ge=_ABOVE_0, le=_MAX_J * MAX_DURATION_S)]
 EnergyDelaySquared = Annotated[float, Meta(ge=_ABOVE_0, le=_MAX_J * MAX_DURATION_S**2)]
-Watts = Annotated[float, Meta(ge=0, le=_MAX_W)]
+Watts = Annotated[float, Meta(ge=0, le=MAX_POWER_W)]
 Gigahertz = Annotated[float, Meta(ge=_ABOVE_0, le=1000)]
 # Parts of a run's CPU time, each rounded separately.
 Share = Annotated[float, Meta(ge=0, le=1.01)]

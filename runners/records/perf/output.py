@@ -90,7 +90,8 @@ class Row:
     `time_s` is the end, in seconds, of the interval that a row of `-I` covers. `error_percent` is
     what perf adds under `-r`: the standard error in percent of the mean (Linux,
     tools/perf/util/stat.c, stddev_stats); `value` and `run_ns` are then means over the runs.
-    `always` is whether perf printed 100 %: the event was counting whenever it was enabled.
+    `always` is whether perf printed 100 %: the event was counting whenever it was enabled;
+    `percent` is what it printed, where it has a column for that.
     `summed` is how many counts are added up in a row of `--per-*`, None where perf does not say.
     """
 
@@ -106,6 +107,7 @@ class Row:
     error_percent: float | None = None
     always: bool = field(default=False, compare=False)
     summed: int | None = field(default=None, compare=False)
+    percent: float | None = field(default=None, compare=False)
 
     @property
     def name(self) -> str:
@@ -184,7 +186,9 @@ def _csv_row(line: str) -> Row | Literal["metric"] | None:
     row = _row(value, unit, event, run, found["cpu"] or found["aggregate"], time_s)
     error, share = _percent(found["error"] or ""), _percent(found["share"])
     summed = int(found["summed"]) if found["summed"] else None
-    return row and replace(row, error_percent=error, always=share == 100, summed=summed)
+    return row and replace(
+        row, error_percent=error, always=share == 100, summed=summed, percent=share
+    )
 
 
 def _split_at_commas(line: str) -> list[str]:
@@ -248,13 +252,15 @@ def _json_row(line: str) -> Row | Literal["metric"] | None:
         aggregate,
         float(time_s) if isinstance(time_s, (int, float)) and isfinite(time_s) else None,
     )
-    error, share = _number_text(table, "variance"), _number_text(table, "pcnt-running")
+    error = _percent(_number_text(table, "variance"))
+    share = _percent(_number_text(table, "pcnt-running"))
     summed = next((text for key in _SUMMED if _WHOLE.fullmatch(text := _text(table, key))), None)
     return row and replace(
         row,
-        error_percent=_percent(error),
-        always=_percent(share) == 100,
+        error_percent=error,
+        always=share == 100,
         summed=int(summed) if summed else None,
+        percent=share,
     )
 
 

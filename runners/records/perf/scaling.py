@@ -62,10 +62,17 @@ MULTIPLEXED_BELOW = 0.99
 # A thread is on the CPUs of one PMU at a time. Above this share of the time, PMUs cannot all have
 # been counting: the two clocks differ a little, and perf prints hundredths of a percent.
 _IMPOSSIBLE_ABOVE = 1.01
+# Nor can events be enabled for another time than the program ran: by more than this share of it,
+# and by more than what interrupts between two clocks take (above: several milliseconds).
+_CLOCKS_DIFFER, _CLOCKS_DIFFER_NS = 0.05, 20_000_000
 # What perf may cut off a printed share.
 _PRINTED_TO = 1e-4
 # No CPU has such a clock: the highest that was ever reached, in liquid helium, is 9.1 GHz.
 MAX_GHZ = 10.0
+# The most that a core counts of an event in a cycle: it retires ten instructions or so, and has
+# some dozens of requests under way, each of which events of occupancy count in every cycle.
+_MOST_IN_A_CYCLE = {"cycles": 1, "instructions": 32}
+_MOST_OF_OTHERS = 100
 # In the reasons of counts that no node can have: their instrument is wrong, and not absent.
 CANNOT_BE = "which cannot be"
 # A core that runs counts these: 0 is what a counter shows that does not work.
@@ -139,15 +146,28 @@ class RawCounts:
 
         Software events and PMUs outside the cores are not among them: they count side by side.
         """
+        if self._enabled_at_other_times:
+            return (
+                f"events of cores were enabled for {(self.enabled_ns or 0) / 1e9:.3g} s of the "
+                f"program's {(self.task_clock_ns or 0) / 1e9:.3g} s of CPU time, {CANNOT_BE}: they "
+                "were enabled on some CPUs only, or the log is of two programs"
+            )
         counting_ns = sum(self.on_pmu_ns.values())
         if not self.enabled_ns or counting_ns <= _IMPOSSIBLE_ABOVE * self.enabled_ns:
             return ""
-        names = " and ".join(pmu or "the PMU" for pmu, ns in self.on_pmu_ns.items() if ns)
+        names = " and ".join(pmu or "core events" for pmu, ns in self.on_pmu_ns.items() if ns)
         share = counting_ns / self.enabled_ns
         return (
             f"{names} were counting for {share:.0%} of the program's time, {CANNOT_BE}: events "
             "were multiplexed, enabled on each PMU's own CPUs only, or counted on all CPUs (-a)"
         )
+
+    @property
+    def _enabled_at_other_times(self) -> bool:
+        if not (self.on_pmu_ns and self.enabled_ns and self.task_clock_ns):
+            return False
+        apart_ns = abs(self.enabled_ns - self.task_clock_ns)
+        return apart_ns > max(_CLOCKS_DIFFER * self.task_clock_ns, _CLOCKS_DIFFER_NS)
 
     @property
     def _covered(self) -> bool:
@@ -218,11 +238,16 @@ def believable(raw: RawCounts) -> RawCounts:
 
     To be asked of a whole run: the times of a part of it may be off by more than the part is long.
     """
+    impossible = raw.impossible
     reasons = {
         (count.pmu, count.event): reason
         for count in raw.counts
-        if count.pmu in raw.pmus and (reason := raw.impossible or _why_no_count(count))
+        if count.pmu in raw.pmus and (reason := impossible or _why_no_count(count, raw))
     }
+    if impossible:
+        # From such times nothing follows of where the program never ran.
+        unused = [key for key in raw.problems if key[0] in raw.pmus and raw.never_ran_on(key[0])]
+        reasons |= dict.fromkeys(unused, impossible)
     return replace(
         raw,
         counts=[count for count in raw.counts if (count.pmu, count.event) not in reasons],
@@ -230,19 +255,40 @@ def believable(raw: RawCounts) -> RawCounts:
     )
 
 
-def _why_no_count(count: RawCount) -> str:
+def _why_no_count(count: RawCount, raw: RawCounts) -> str:
     """Return why no core can have counted this while the program ran; empty if one can."""
     name = f"{count.pmu}/{count.event}/" if count.pmu else count.event
+    if count.value < 0:
+        return f"{name}: {count.value:,}, {CANNOT_BE}: nothing counts down"
     if count.event in _NEVER_ZERO and count.value == 0:
         # Of a short visit, all may have been the kernel's; of a shorter one, the switch to it.
         short = 1 - MULTIPLEXED_BELOW if count.user_only else _PRINTED_TO
         if count.running_ns >= short * count.enabled_ns:
             time_s = count.running_ns / 1e9
             return f"{name}: 0 in {time_s:.3g} s, {CANNOT_BE}: its counter stands still"
-    if count.event == "cycles" and count.value > MAX_GHZ * count.running_ns:
-        ghz = count.value / count.running_ns
-        return f"{name}: {ghz:,.0f} GHz, {CANNOT_BE}: the count or its time is wrong"
+    most = _MOST_IN_A_CYCLE.get(count.event, _MOST_OF_OTHERS)
+    if count.value > most * MAX_GHZ * count.running_ns:
+        rate = count.value / count.running_ns
+        shown = f"{rate:,.0f} GHz" if count.event == "cycles" else f"{rate:,.0f} in a nanosecond"
+        return f"{name}: {shown}, {CANNOT_BE}: the count or its time is wrong"
+    if count.event == "instructions" and (cycles := _cycles_beside(count, raw)):
+        in_a_cycle = count.value * cycles.running_ns / count.running_ns / cycles.value
+        if in_a_cycle > most:
+            wrong = "one of the two counts is wrong"
+            return f"{name}: {in_a_cycle:,.0f} in a cycle, {CANNOT_BE}: {wrong}"
     return ""
+
+
+def _cycles_beside(count: RawCount, raw: RawCounts) -> RawCount | None:
+    """Return the cycles that its PMU counted of the same modes; None without any."""
+    return next(
+        (
+            of
+            for of in raw.counts_of("cycles")
+            if (of.pmu, of.user_only) == (count.pmu, count.user_only) and of.value > 0
+        ),
+        None,
+    )
 
 
 def added(parts: Sequence[RawCounts]) -> RawCounts:
@@ -409,6 +455,8 @@ def _core_problem(raw: RawCounts, pmu: str | None, row: Row, unsupported_reason:
             return f"not supported by this node ({unsupported_reason})"
         where = f"by {pmu}" if pmu and len(raw.pmus) > 1 else "by this node"
         return f"{row.name}: not supported {where}"
+    if (row.percent or 0.0) > _IMPOSSIBLE_ABOVE * 100:
+        return f"{row.name}: counting for {row.percent:g} % of its time, {CANNOT_BE}"
     if raw.enabled_ns is None:
         return f"{row.name}: no task-clock beside it, so perf's extrapolation cannot be undone"
     if pmu is None and len(raw.kinds_of) > 1:

@@ -57,6 +57,15 @@ def test_every_domain_has_its_power_or_its_reason() -> None:
     }
 
 
+@pytest.mark.parametrize("joules", [-5.0, 1e10])
+@pytest.mark.parametrize("domain", ["package", "uncore"])
+def test_no_node_takes_ten_gigawatts_or_gives_energy(domain: str, joules: float) -> None:
+    found = domain_fields({domain: joules}, {}, 1.0, "perf")
+    assert found.fields == {}
+    name = "energy_pkg_j" if domain == "package" else "energy_uncore_j"
+    assert f"{joules:.3g} J in 1 s, which cannot be" in found.unavailable[name]
+
+
 @pytest.mark.parametrize("domain", ["package", "core", "dram", "psys"])
 def test_only_an_idle_graphics_unit_may_use_nothing(domain: str) -> None:
     found = domain_fields({domain: 0.0}, {}, 0.001, "powercap")

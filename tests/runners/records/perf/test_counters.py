@@ -293,9 +293,10 @@ def test_lines_that_are_not_understood_are_reported_beside_the_others() -> None:
     assert "'Killed'" in reading.unavailable["perf_output"]
 
 
+# As much as a core can count in the shortest of these times.
 @given(
-    counts=st.tuples(st.integers(1, 10**13), st.integers(1, 10**13)),
-    running=st.tuples(st.integers(10**6, 10**12), st.integers(10**6, 10**12)),
+    counts=st.tuples(st.integers(1, 10**11), st.integers(1, 10**11)),
+    running=st.tuples(st.integers(10**8, 10**12), st.integers(10**8, 10**12)),
 )
 def test_what_perf_scaled_up_comes_back_as_it_was_counted(
     counts: tuple[int, int], running: tuple[int, int]
@@ -488,3 +489,57 @@ def test_no_cpu_has_a_clock_of_eleven_gigahertz() -> None:
     for field in ("cycles", "freq_ghz", "freq_mean_ghz"):
         assert field not in too_fast.fields
         assert "cpu/cycles/: 11 GHz, which cannot be" in too_fast.unavailable[field]
+
+
+@pytest.mark.parametrize(
+    ("printed", "why"),
+    [
+        # 4e9 Hz for 0.1 s are 4e8 cycles.
+        ((row("cycles", 4e8), row("instructions", 2e10)), "instructions/: 50 in a cycle"),
+        ((row("instructions", 4e13),), "instructions/: 400,000 in a nanosecond"),
+        ((row("cycles", 4e8), row("instructions", 2**64 - 1)), "in a nanosecond"),
+        ((row("instructions", -5),), "instructions/: -5, which cannot be"),
+        ((row("instructions", 9).replace(";100.00", ";150.00"),), "counting for 150 % of its time"),
+    ],
+)
+def test_no_core_counts_so_much_or_so_little(printed: tuple[str, ...], why: str) -> None:
+    reading = read(HOMOGENEOUS, CLOCK, *printed, row("cache-misses", 7))
+    assert "instructions" not in reading.fields
+    assert why in reading.unavailable["instructions"]
+    assert "which cannot be" in reading.unavailable["instructions"]
+    assert reading.fields["cache_misses"] == 7
+
+
+def test_eight_instructions_in_a_cycle_and_waiting_requests_are_believed() -> None:
+    waiting = "offcore_requests_outstanding.all_data_rd"
+    reading = read(
+        HOMOGENEOUS, CLOCK, row("cycles", 4e8), row("instructions", 3.2e9), row(waiting, 2e10)
+    )
+    assert reading.fields["instructions"] == 3_200_000_000
+    assert count(reading, "cpu", waiting)["value"] == 20_000_000_000
+
+
+@pytest.mark.parametrize(
+    ("kinds_of", "rows"),
+    [
+        # The kernel enabled the events on the CPUs of their PMU only: 100 % of half of the time.
+        (HYBRID, ("400000000;;cpu_core/cycles/;50000000;100.00",)),
+        (
+            HYBRID,
+            (
+                "400000000;;cpu_core/cycles/;50000000;100.00",
+                "<not counted>;;cpu_atom/cycles/;0;100.00",
+            ),
+        ),
+        (HOMOGENEOUS, ("400000000;;cycles;50000000;100.00",)),
+        (HOMOGENEOUS, ("400000000;;cycles;150000000;100.00",)),
+    ],
+)
+def test_events_that_were_enabled_for_another_time_than_the_program_s_are_not_its_counts(
+    kinds_of: Kinds, rows: tuple[str, ...]
+) -> None:
+    reading = read(kinds_of, CLOCK, *rows)
+    assert reading.fields["task_clock_s"] == 0.1
+    for field in ("cycles", "residency", "freq_mean_ghz"):
+        assert field not in reading.fields
+        assert "s of the program's 0.1 s of CPU time, which cannot be" in reading.unavailable[field]
