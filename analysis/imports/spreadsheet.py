@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from analysis.records.files import Field, read_lines
 from analysis.results.summary_columns import holds_count, holds_number, is_column
@@ -39,6 +39,59 @@ class _Layout:
     holds: Sequence[str]
     decimal: str
     kept: Sequence[int]
+
+
+@dataclass
+class _Signs:
+    """The signs in a table's numbers: the first cell of each that is a decimal sign, surely or not.
+
+    `single` has those of numbers with one sign, by column, `with_thousands` the columns in which a
+    number has several: there a single one may well be for thousands.
+    """
+
+    sure: dict[str, Field] = field(default_factory=dict)
+    unsure: dict[str, Field] = field(default_factory=dict)
+    single: dict[int, dict[str, Field]] = field(default_factory=dict)
+    with_thousands: set[int] = field(default_factory=set)
+
+    def add(self, column: int, cell: Field) -> None:
+        """Take the signs of a cell into account."""
+        sign, is_sure = _decimal_sign(cell.text)
+        if not sign:
+            return
+        (self.sure if is_sure else self.unsure).setdefault(sign, cell)
+        if len(re.findall("[.,]", cell.text)) > 1:
+            self.with_thousands.add(column)
+        else:
+            self.single.setdefault(column, {}).setdefault(sign, cell)
+
+    def decimal(self, path: str, separator: str) -> str:
+        """Return the decimal sign of the table; raises ConfigError where it does not show."""
+        if len(self.sure) > 1:
+            point, comma = self.sure["."], self.sure[","]
+            problem = f"{shown(comma.text)} has a decimal comma, and {shown(point.text)} in line "
+            problem += f"{point.line} a decimal point; write all numbers in the same way"
+            raise ConfigError([Problem(path, comma.line, comma.column, problem)])
+        for column in self.single.keys() - self.with_thousands:
+            _check_same_sign(list(self.single[column].values()), path)
+        if self.sure:
+            return next(iter(self.sure))
+        # Offices write semicolons because commas are their decimal signs.
+        if "," in self.unsure and separator != ";" and (separator == "," or "." in self.unsure):
+            cell = self.unsure[","]
+            fine, coarse = cell.text.replace(",", "."), cell.text.replace(",", "")
+            problem = f"{shown(cell.text)} may be {fine} or {coarse}; write it as one of them"
+            raise ConfigError([Problem(path, cell.line, cell.column, problem)])
+        return "," if "," in self.unsure else "."
+
+
+def _check_same_sign(single: list[Field], path: str) -> None:
+    """Raise ConfigError where the only sign of a column's numbers is now one, now the other."""
+    if len(single) > 1:
+        first, other = single
+        problem = f"{shown(other.text)} has another decimal sign than {shown(first.text)} in line "
+        problem += f"{first.line}, or one for thousands; write all numbers in the same way"
+        raise ConfigError([Problem(path, other.line, other.column, problem)])
 
 
 def read_table(text: str, path: str) -> Iterator[list[Field]]:
@@ -84,22 +137,19 @@ def _layout_of(rows: Iterator[list[Field]], path: str, separator: str) -> _Layou
         return _Layout(holds, ".", range(len(names)))
     unnamed = {at for at, name in enumerate(names) if _INDEX_NAME.fullmatch(name)}
     with_text, with_more = set[int](), set[int]()
-    signs: dict[str, Field] = {}
-    unsure: dict[str, Field] = {}
+    signs = _Signs()
     for row in rows:
         for at in unnamed.intersection(range(len(row))):
             if row[at].text:
                 with_text.add(at)
                 if at > 0 or not _WHOLE.fullmatch(row[at].text):
                     with_more.add(at)
-        for what, field in zip(holds, row, strict=False):
-            if what != "text" and not field.text.isdigit():
-                sign, is_sure = _decimal_sign(field.text)
-                if sign:
-                    (signs if is_sure else unsure).setdefault(sign, field)
+        for at, (what, cell) in enumerate(zip(holds, row, strict=False)):
+            if what != "text" and not cell.text.isdigit():
+                signs.add(at, cell)
     # An index counts the rows; a column without a name and cells is no column.
     kept = [at for at in range(len(names)) if at not in unnamed or at in with_more]
-    return _Layout(holds, _decimal(signs, unsure, path, separator), kept)
+    return _Layout(holds, signs.decimal(path, separator), kept)
 
 
 def _what_it_holds(name: str) -> str:
@@ -124,24 +174,6 @@ def _decimal_sign(text: str) -> tuple[str, bool]:
     before, _, behind = number["digits"].partition(signs[0])
     may_be_thousands = len(behind) == 3 and re.fullmatch("[1-9][0-9]{0,2}", before)
     return signs[0], not may_be_thousands
-
-
-def _decimal(signs: dict[str, Field], unsure: dict[str, Field], path: str, separator: str) -> str:
-    """Return the decimal sign of a table; raises ConfigError where it does not show."""
-    if len(signs) > 1:
-        point, comma = signs["."], signs[","]
-        problem = f"{shown(comma.text)} has a decimal comma, and {shown(point.text)} in line "
-        problem += f"{point.line} a decimal point; write all numbers in the same way"
-        raise ConfigError([Problem(path, comma.line, comma.column, problem)])
-    if signs:
-        return next(iter(signs))
-    # Offices write semicolons because commas are their decimal signs.
-    if "," in unsure and separator != ";" and (separator == "," or "." in unsure):
-        field = unsure[","]
-        fine, coarse = field.text.replace(",", "."), field.text.replace(",", "")
-        problem = f"{shown(field.text)} may be {fine} or {coarse}; write it as one of them"
-        raise ConfigError([Problem(path, field.line, field.column, problem)])
-    return "," if "," in unsure else "."
 
 
 def _plain_row(row: Sequence[Field], layout: _Layout) -> list[Field]:
