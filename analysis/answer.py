@@ -304,7 +304,14 @@ def _findings(
             slow=slow.get(case_id),
             modes={name: modes[case_id, name] for name in names if (case_id, name) in modes},
             unclear=_unclear(
-                case, baseline, values, [of for of in names if (case_id, of) not in shaped]
+                case,
+                baseline,
+                values,
+                [
+                    of
+                    for of in names
+                    if (case_id, of) not in shaped and case.lost_of(of.field).usable
+                ],
             ),
             slowdown=slowdowns.get(case_id),
             out_of_turn=_is_out_of_turn(case, baseline, values),

@@ -371,7 +371,7 @@ def _to_reference(
 
 def _of_means(a: CaseFinding, b: CaseFinding, objective: Objective) -> Ratio | None:
     """Return a ratio of means, where no spread is known and so no interval."""
-    if unusable((a, b)):
+    if unusable((a, b), objective):
         return None
     below = b.samples[objective].mean
     return Ratio(a.samples[objective].mean / below) if below > 0 else None
@@ -382,7 +382,7 @@ def _direct(one: _Opened, other: _Opened, a: Side, b: Side, objective: Objective
 
     Programs of one study are compared in words only where their runs were made in turn.
     """
-    if a.mean is None or b.mean is None or unusable((a.case, b.case)):
+    if a.mean is None or b.mean is None or unusable((a.case, b.case), objective):
         return None
     mine, theirs = one.values.get(a.case.case_id), other.values.get(b.case.case_id)
     difference = None

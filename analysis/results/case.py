@@ -122,6 +122,12 @@ class Case:
             unexplained=self.circumstances.unexplained,
         )
 
+    def lost_of(self, measure: str) -> LostRuns:
+        """Return the runs that were lost to a measure; a case without any value of it lost none."""
+        with_it = self.stat(measure).n
+        missing = self.n - with_it if self.n and with_it else 0
+        return self.lost.for_measure(missing)
+
     def stat(self, column: str) -> Stats:
         """Return the statistics of a column; no values for what other programs alone print."""
         return self.stats.get(column, UNKNOWN)

@@ -30,6 +30,7 @@ from analysis.verdict.phrases import (
 )
 from base.text import one_line
 from configs.mapping import WITHIN_THE_RUN
+from runners.records.lost_runs import LostRuns
 
 # So many times are whole, because more digits of a ratio of deviations are not known.
 TIMES_FROM_WHOLE = 10
@@ -241,20 +242,24 @@ def of_units(comparisons: Sequence[Comparison]) -> str:
     )
 
 
-def unusable(cases: Iterable[CaseFinding]) -> list[CaseFinding]:
-    """Return the cases that lost too many of their runs to be compared.
+def unusable(cases: Iterable[CaseFinding], objective: Objective | None = None) -> list[CaseFinding]:
+    """Return the cases that lost too many of their runs, or of an objective's values.
 
-    The rule is runners.records.lost_runs.LostRuns.usable.
+    Such a case is not compared. The rule is runners.records.lost_runs.LostRuns.usable.
     """
-    return [case for case in cases if not case.lost.usable]
+    return [case for case in cases if not _lost_of(case, objective).usable]
 
 
-def lost_too_many(cases: Iterable[CaseFinding]) -> str:
-    """Return which of these cases are not compared because of their lost runs; empty for none."""
-    lost = unusable(cases)
+def _lost_of(case: CaseFinding, objective: Objective | None) -> LostRuns:
+    return case.lost if objective is None else case.lost_of(objective)
+
+
+def lost_too_many(cases: Iterable[CaseFinding], objective: Objective | None = None) -> str:
+    """Return which of these cases are not compared because of what they lost; empty for none."""
+    lost = unusable(cases, objective)
     if not lost:
         return ""
-    text = f"Not compared: {lost_by_case(lost)}."
+    text = f"Not compared: {lost_by_case(lost, objective)}."
     if not any(case.summary.n for case in lost):
         return text
     return (
@@ -263,9 +268,9 @@ def lost_too_many(cases: Iterable[CaseFinding]) -> str:
     )
 
 
-def lost_by_case(cases: Sequence[CaseFinding]) -> str:
+def lost_by_case(cases: Sequence[CaseFinding], objective: Objective | None = None) -> str:
     """Return what became of the lost runs of each case."""
-    return listed(each_case(cases, lambda case: case.lost.summary(name(case))))
+    return listed(each_case(cases, lambda case: _lost_of(case, objective).summary(name(case))))
 
 
 def out_of_turn(cases: Iterable[CaseFinding]) -> list[CaseFinding]:
@@ -346,7 +351,7 @@ def not_compared(
         return _no_values(cases, objective)
     if baseline is None:
         return _no_baseline(cases, named)
-    if reason := lost_too_many([baseline]):
+    if reason := lost_too_many([baseline], objective):
         return f"{reason} Nothing is compared with a baseline that is none."
     if objective not in baseline.samples:
         return f"Not compared: {noun} of the baseline {name(baseline)} is not known."
@@ -355,13 +360,15 @@ def not_compared(
         return f"Not compared: {name(baseline)} is the only case whose {noun} was measured."
     if any(objective in case.unclear for case in others):
         return f"Not compared. {several_modes(objective, baseline, others)}"
-    rest = [case for case in others if case.lost.usable and not case.out_of_turn]
+    rest = [case for case in others if case.lost_of(objective).usable and not case.out_of_turn]
     spread = (
         f"Not compared: a spread of {noun} needs two good runs of each case, or published "
         f"deviations{_by_means(rest, baseline, objective)}."
     )
     of_order = order_tells_nothing(others, baseline, objective)
-    return " ".join(filter(None, (of_order, spread if rest else "", lost_too_many(cases))))
+    return " ".join(
+        filter(None, (of_order, spread if rest else "", lost_too_many(cases, objective)))
+    )
 
 
 def _no_values(cases: Sequence[CaseFinding], objective: Objective) -> str:
@@ -430,7 +437,7 @@ def _because(cases: Sequence[CaseFinding], objective: Objective) -> str:
 def mean_change(case: CaseFinding, baseline: CaseFinding, objective: Objective) -> Change | None:
     """Return how the means differ, where there is no interval: `8.8 % less`; None if unknown."""
     mine, theirs = case.samples.get(objective), baseline.samples.get(objective)
-    if not (mine and theirs) or unusable((case, baseline)):
+    if not (mine and theirs) or unusable((case, baseline), objective):
         return None
     return change_of_means(mine.mean / theirs.mean, objective)
 

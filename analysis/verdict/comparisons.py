@@ -71,10 +71,10 @@ def difference_between(
 ) -> Difference | None:
     """Return how two cases differ: from their runs, as a card states it, or from their summaries.
 
-    None where one of them lost so many runs that it is not compared, or where their runs were not
-    made in turn.
+    None where one of them lost so many runs, or values, that it is not compared, or where their
+    runs were not made in turn.
     """
-    if not (a.lost.usable and b.lost.usable):
+    if not all(case.lost_of(objective.field).usable for case in (a, b)):
         return None
     mine, theirs = values.get(a.key.case_id), values.get(b.key.case_id)
     if mine and theirs:

@@ -171,8 +171,12 @@ class CaseFinding:
         return f"{vcpus}/{self.mapping}" if vcpus else self.mapping
 
     def mean_ratio(self, other: CaseFinding, objective: Objective) -> float:
-        """Return the ratio of its mean to another case's; NaN where one is not known."""
-        means = [of.samples[objective].mean for of in (self, other) if objective in of.samples]
+        """Return the ratio of its mean to another case's; NaN where one tells nothing."""
+        means = [
+            of.samples[objective].mean
+            for of in (self, other)
+            if objective in of.samples and of.lost_of(objective).usable
+        ]
         return means[0] / means[1] if len(means) == 2 and means[1] > 0 else math.nan
 
     @property
@@ -185,10 +189,15 @@ class CaseFinding:
         """Its lost runs, and whether it may be compared."""
         return self.summary.lost
 
+    def lost_of(self, objective: Objective) -> LostRuns:
+        """Return its lost runs, those that lack this objective's value among them."""
+        return self.summary.lost_of(objective.field)
+
     @property
     def has_time_and_energy(self) -> bool:
         """Whether it may be on the Pareto front; beside a co-runner, energy is that of both."""
         is_measured = {TIME, ENERGY} <= self.samples.keys()
+        is_measured = is_measured and self.lost_of(ENERGY).usable
         return is_measured and self.is_comparable and not self.summary.key.beside
 
     @property

@@ -20,6 +20,7 @@ from analysis.statistics.decision import (
 from analysis.verdict.causes import causes
 from analysis.verdict.caveats import (
     hedge,
+    lost_by_case,
     lost_too_many,
     mean_change,
     means_disagree,
@@ -176,6 +177,8 @@ def _other_objective(case: CaseFinding, evidence: Evidence, objective: Objective
     by_means = mean_change(case, evidence.baseline, objective)
     if by_means is None:
         both = (case, evidence.baseline)
+        if lost := unusable(both, objective):
+            return f"{noun} not compared: {lost_by_case(lost, objective)}"
         measured = all(of.summary.stat(objective.field).n for of in both)
         return f"{noun} {'not compared: 0 or less in some runs' if measured else 'not measured'}"
     return f"{noun} {by_means.size} by the means alone"
@@ -340,7 +343,7 @@ def _caveats(evidence: Evidence, cases: Sequence[CaseFinding]) -> tuple[str, ...
         of_units(comparisons),
         _lacking(evidence),
         order_tells_nothing(evidence.lacking, evidence.baseline, evidence.objective),
-        lost_too_many(evidence.lacking),
+        lost_too_many(evidence.lacking, evidence.objective),
     )
     return tuple(filter(None, caveats))
 
@@ -374,7 +377,7 @@ def _across_attempts(evidence: Evidence) -> str:
 def _lacking(evidence: Evidence) -> str:
     # What was left out is said of all settings together.
     run = [case for case in evidence.lacking if not case.summary.was_skipped]
-    explained = [*unusable(run), *out_of_turn(run)]
+    explained = [*unusable(run, evidence.objective), *out_of_turn(run)]
     cases = [
         case for case in run if case not in explained and evidence.objective not in case.unclear
     ]

@@ -12,7 +12,7 @@ warm-up runs, which no average has.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from base.text import plural
 from runners.records.status import (
@@ -28,9 +28,10 @@ from runners.records.status import (
 
 # A case that lost a larger share of its runs is not compared, and never recommended.
 MAX_LOST = 0.1
-# The causes that no status has: averaged runs whose placement is not proved, and those that a
-# source of means counts without a cause.
+# The causes that no status has: averaged runs whose placement is not proved, those that lack the
+# measure that is asked about, and those that a source of means counts without a cause.
 NOT_PROVABLE = "not provable"
+NOT_MEASURED = "not measured"
 UNEXPLAINED = "not averaged"
 
 _DID = {
@@ -39,6 +40,7 @@ _DID = {
     CHECK_FAILED: "gave a wrong result",
     PLACEMENT_VIOLATED: "violated the placement",
     NOT_PROVABLE: "lacked a proof of the placement",
+    NOT_MEASURED: "have no value",
     SETTINGS_CHANGED: "saw settings change",
     CLOCK_DRIFTED: "had a clock that drifted",
     SUSPENDED: "met a suspend of the node",
@@ -55,8 +57,9 @@ def is_sample(lost: int, made: int) -> bool:
 class LostRuns:
     """How many runs of a case were lost by each cause, of those that were `made`.
 
-    A cause is a status, NOT_PROVABLE or UNEXPLAINED. `made` is None where a source of means does
-    not say how many runs there were; `is_known` is False where it says nothing of lost ones either.
+    A cause is a status, NOT_PROVABLE, NOT_MEASURED or UNEXPLAINED. `made` is None where a source of
+    means does not say how many runs there were; `is_known` is False where it says nothing of lost
+    ones either.
     """
 
     made: int | None
@@ -75,6 +78,18 @@ class LostRuns:
         Of an unknown number of runs nobody knows that a tenth at most was lost.
         """
         return not self.count or (self.made is not None and is_sample(self.count, self.made))
+
+    def for_measure(self, missing: int) -> LostRuns:
+        """Return the lost runs of a measure that `missing` of the averaged runs lack.
+
+        Which runs lack it may depend on how they ran: a counter wraps in the longest. Those without
+        a proof of their placement may be the same, and count no second time.
+        """
+        if not missing:
+            return self
+        others = {cause: n for cause, n in self.by_cause.items() if cause != NOT_PROVABLE}
+        lost = replace(self, by_cause=others | {NOT_MEASURED: missing})
+        return lost if self.usable else self
 
     def summary(self, case: str = "") -> str:
         """Return what became of them: `12 of 18 runs of #3 pcores-pin reached the limit`."""

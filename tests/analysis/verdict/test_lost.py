@@ -30,6 +30,7 @@ from tests.support.results import (
     notes_of,
     only_table,
     spoilt,
+    text_of,
     verdict,
     words,
     write,
@@ -76,6 +77,59 @@ def test_causes_count_together(tmp_path: Path) -> None:
         "3 of 18 runs of #3 pcores-pin were lost: 1 reached the limit, 1 failed, 1 lacked a proof "
         "of the placement" in verdict(findings).sentences[-1]
     )
+
+
+def without_energy(mapping: str, count: int) -> list[Record]:
+    """Return records in which some runs of a mapping, the longest ones, say, have no energy."""
+    lacking = {"energy_pkg_j": None, "edp_js": None, "unavailable": {"energy_pkg_j": "it wrapped"}}
+    study = Study(FASTER, energy=FASTER, repetitions=18)
+    return spoilt(study, mapping, range(1, count + 1), **lacking)
+
+
+@pytest.mark.parametrize(("mapping", "named"), [("pcores-pin", "#3"), ("scheduler", "#1")])
+def test_values_that_more_than_a_tenth_of_the_runs_lack_are_not_compared(
+    tmp_path: Path, mapping: str, named: str
+) -> None:
+    findings = findings_of(tmp_path, without_energy(mapping, 2))
+    assert words(findings)["pcores-pin"] == "better"
+    for objective in ("energy", "edp"):
+        assert "pcores-pin" not in words(findings, objective)
+        why = f"Not compared: 2 of 18 runs of {named} {mapping} have no value."
+        assert why in text_of(findings, objective)
+        assert verdict(findings, objective).best != case_of(findings, "pcores-pin")
+    assert not case_of(findings, mapping).on_front
+    assert "package energy not compared: 2 of 18 runs of" in text_of(findings)
+
+
+def test_values_that_a_tenth_of_the_runs_lack_at_most_are_compared(tmp_path: Path) -> None:
+    findings = findings_of(tmp_path, without_energy("pcores-pin", 1))
+    assert words(findings, "energy")["pcores-pin"] == "better"
+
+
+def test_a_number_that_a_tenth_did_not_print_is_not_compared(tmp_path: Path) -> None:
+    printed = {"metrics": {"rate": 5.0}, "metric_units": {"rate": "MB/s"},
+               "metric_better": {"rate": "higher"}}  # fmt: skip
+    runs = [run | printed | {"metrics": {"rate": 1 / run["elapsed_s"]}} for run in STUDY.records()]
+    findings = findings_of(tmp_path, spoilt(runs, "pcores-pin", (4, 9), metrics={}))
+    (rate,) = (of for of in only_table(findings).objectives if of.unit == "MB/s")
+    assert "pcores-pin" not in words(findings, rate) and "pcores-set" in words(findings, rate)
+
+
+def test_outputs_do_not_compare_values_that_are_lacking(tmp_path: Path) -> None:
+    write(tmp_path / "a", without_energy("pcores-pin", 6))
+    pinstudy(tmp_path, "card", "a", "--into", "a.json", status=0)
+    pinstudy(tmp_path, "tables", "a", status=0)
+    pinstudy(tmp_path, "import", "summaries", "a/tables.csv", "--into", "b", status=0)
+    for source in ("a", "a.json", "b"):
+        said = " ".join(pinstudy(tmp_path, "verdict", source, "--no-files").stdout.split())
+        assert "20 % less" in said
+        assert "less package energy" not in said
+    compared = pinstudy(tmp_path, "compare", "a", "a.json", "--json", status=0).stdout
+    rows = json.loads(compared)["rows"]
+    (energy,) = (
+        row for row in rows if row["mapping"] == "pcores-pin" and row["objective"] == "energy"
+    )
+    assert energy["conclusions"] == "not compared"
 
 
 def test_nothing_is_compared_with_a_baseline_that_lost_its_runs(tmp_path: Path) -> None:

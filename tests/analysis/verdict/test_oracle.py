@@ -83,7 +83,8 @@ def spoilt(run: Record) -> Iterator[Record]:
         run.update(status="interrupted", elapsed_s=1.0)
     if place == ("lulesh", 5, 7):
         run["elapsed_s"] *= 1.5
-    if run["block"] % 4 == 1 and place[:2] in (("lulesh", 2), ("lu", 1), ("lu", 6)):
+    many = run["block"] % 4 == 1 and place[:2] in (("lulesh", 2), ("lu", 1), ("lu", 6))
+    if many or place == ("lulesh", 3, 9):
         for name in ("energy_pkg_j", "edp_js"):
             del run[name]
         run["unavailable"] = {"energy_pkg_j": "the counter wrapped"}
@@ -190,6 +191,14 @@ def in_turn(records: list[Record], case_id: str, baseline: str) -> bool:
     return 3 * changes >= 2 * min(len(good_runs(records, of)) for of in (case_id, baseline))
 
 
+def has_values(records: list[Record], case_id: str, objective: str) -> bool:
+    """Whether a tenth at most of a case's runs were lost, or lack the objective's value."""
+    runs = [run for run in records if run["case_id"] == case_id and not run["warmup"]]
+    made = [run for run in runs if run["status"] != "interrupted"]
+    lost = [run for run in made if run["status"] != "ok" or FIELDS[objective] not in run]
+    return 10 * len(lost) <= len(made)
+
+
 def expected_difference(
     records: list[Record], case_id: str, baseline: str, objective: str
 ) -> dict[str, Any]:
@@ -267,6 +276,7 @@ def expected(records: list[Record]) -> dict[tuple[str, str], dict[str, Any]]:
         (case, objective): expected_difference(records, case, base, objective)
         for case, base in keys
         for objective in FIELDS
+        if has_values(records, case, objective) and has_values(records, base, objective)
     }
     # Each baseline and objective is a question; a first look is at four fifths of the level.
     bases = dict(case_ids())
@@ -328,8 +338,8 @@ def test_each_case_is_described_as_reckoned_by_hand(
 def test_each_comparison_is_as_reckoned_by_hand(
     answer: dict[str, Any], expected: dict[tuple[str, str], dict[str, Any]]
 ) -> None:
-    assert answer["comparisons"] == len(expected) == 27
-    assert (answer["questions"], answer["look"]) == (12, 1)
+    assert answer["comparisons"] == len(expected) == 17
+    assert (answer["questions"], answer["look"]) == (10, 1)
     data = {row["case_id"]: row for table in answer["tables"] for row in table["comparisons"]}
     assert [case for case, row in data.items() if row["is_baseline"]] == [
         "lulesh1", "lulesh5", "lu1", "lu5",
@@ -362,7 +372,7 @@ def test_the_front_is_as_reckoned_by_hand(
         means = {
             case: (mean(records, case, "time"), mean(records, case, "energy"))
             for case in (f"{app}{number}" for number in range(1, 9))
-            if case in known
+            if case in known and has_values(records, case, "energy")
         }
         front = {
             case
@@ -395,7 +405,9 @@ def test_each_answer_follows_from_the_words(
             if (of := expected.get((f"{app}{at}", objective)))
         }
         outcomes = {of["outcome"] for of in found.values()}
-        if "better" in outcomes:
+        if not found:
+            assert (text, number) == ("not compared", None)
+        elif "better" in outcomes:
             best = min(
                 (at for at in found if found[at]["outcome"] == "better"),
                 key=lambda at: found[at]["ratio"],
