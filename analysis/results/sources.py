@@ -257,7 +257,8 @@ def _summaries(folder: Path) -> Results:
             "a folder of its own"
         )
     cases = read_summaries(folder / FILE, f"not in the imported {FILE}")
-    return Results(str(folder), folder, None, cases, (OF_MEANS,))
+    of_order = (FOOTNOTE,) if any(case.circumstances.out_of_turn for case in cases) else ()
+    return Results(str(folder), folder, None, cases, (OF_MEANS, *of_order))
 
 
 def check_one_node(frame: pd.DataFrame, folder: Path) -> None:

@@ -42,6 +42,8 @@ from analysis.results.case import Case, Circumstances
 from analysis.results.summary_columns import (
     COLUMNS,
     COUNTS,
+    IN_TURN,
+    NO,
     counted_by,
     is_column,
     is_count_of_measure,
@@ -387,6 +389,7 @@ def _circumstances(row: _Row, reasons: Mapping[str, Sequence[str]]) -> Circumsta
         skip_reason=(row.text("reasons") or "") if row.text("status") == SKIPPED else None,
         unproved={"placement": row.count("unproved") or 0},
         placed=_placed(row, excluded),
+        out_of_turn=row.text(IN_TURN) == NO,
     )
 
 

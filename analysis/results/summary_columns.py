@@ -17,10 +17,12 @@ from runners.records.status import FINAL, INTERRUPTED, OK, SKIPPED
 
 # The status of a case that was not skipped.
 MEASURED = "measured"
+# Whether a row's runs were made in turn with its baseline's (analysis/results/turns.py).
+IN_TURN, NO = "in_turn", "no"
 
 _TEXTS = (
     "study", "node_id", *TABLE_KEYS, *ROW_KEYS, *ROW_FACTS, "case_id", "status", "driver",
-    "governor_read", "implementation", "excluded", "reasons",
+    "governor_read", "implementation", "excluded", "reasons", IN_TURN,
 )  # fmt: skip
 COUNTS = (
     "table_number", "case_number", "ranks", "threads", "n", "lost", "unproved", "vm_cpus",
@@ -53,6 +55,7 @@ _ALLOWED = {
     },
     **dict.fromkeys(("energy_aware", "itmt"), (ON, OFF)),
     "status": (MEASURED, SKIPPED),
+    IN_TURN: ("yes", NO),
 }
 
 

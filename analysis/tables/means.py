@@ -16,7 +16,7 @@ from analysis.records.metrics import metric_column
 from analysis.results.alone import Alone, alone_of
 from analysis.results.case import Case, grouped
 from analysis.results.sources import open_results
-from analysis.results.summary_columns import MEASURED
+from analysis.results.summary_columns import IN_TURN, MEASURED, NO
 from analysis.tables.footnotes import table_footnotes
 from analysis.tables.layouts import (
     LAYOUTS,
@@ -209,6 +209,8 @@ def raw_row(case: Case) -> dict[str, object]:
     time = case.time
     values["elapsed_cv"] = finite(time.sd / time.mean) if time.mean > 0 else None
     values |= _raw_metrics(case)
+    if circumstances.out_of_turn:
+        values[IN_TURN] = NO
     values["excluded"] = joined(
         f"{status}: {count}" for status, count in circumstances.excluded.items()
     )

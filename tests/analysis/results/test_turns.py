@@ -12,7 +12,7 @@ import pytest
 from analysis.answer import analyze
 from analysis.report.page import report_html
 from analysis.results.sources import open_results
-from analysis.results.turns import ORDER, Made, are_in_turn
+from analysis.results.turns import FOOTNOTE, ORDER, Made, are_in_turn
 from analysis.tables.means import make_tables
 from analysis.verdict.text import notes
 from tests.support.cli import pinstudy
@@ -104,6 +104,20 @@ def last_of_all(run: Record) -> Record:
 
 def later_by_the_clock(run: Record) -> Record:
     return {"started_at": "2025-03-01T23:00:00Z"} if run["mapping"] == "pcores-pin" else {}
+
+
+def test_tables_that_are_imported_again_keep_it(tmp_path: Path) -> None:
+    write(tmp_path / "a", SEQUENTIAL)
+    pinstudy(tmp_path, "tables", "a", status=0)
+    pinstudy(tmp_path, "import", "summaries", "a/tables.csv", "--into", "b", status=0)
+    of_means = analyze(open_results(str(tmp_path / "b")))
+    assert words(of_means) == {}
+    assert text_of(of_means).startswith(f"Not compared: {ORDER}, because runs of #2 pcores-set")
+    assert FOOTNOTE in of_means.footnotes
+
+    write(tmp_path / "c", drifting(Study(ALIKE)))
+    pinstudy(tmp_path, "tables", "c", status=0)
+    assert "in_turn" not in (tmp_path / "c" / "tables.csv").read_text()
 
 
 @pytest.mark.parametrize("change", [last_of_all, later_by_the_clock])
