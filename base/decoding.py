@@ -1,7 +1,7 @@
 """JSON to declared types: what differs is one line with its place, what was expected and found.
 
 A type says all that a value may be: `Annotated[int, Meta(ge=1, le=9)]`. `Meta(title=…)` says in
-words what a pattern expects, `Meta(description=…)` what a field means.
+words what a pattern expects. The text below a field says what it means.
 """
 
 from __future__ import annotations

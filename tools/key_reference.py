@@ -96,9 +96,8 @@ def _rows(declared: type, names: Iterable[str] | None = None) -> list[tuple[list
     hints, texts = get_type_hints(declared, include_extras=True), meanings(declared)
     rows: list[tuple[list[str], str]] = []
     for name in hints if names is None else names:
-        kind, notes = plain_type(hints[name])
-        described = next((note.description for note in reversed(notes) if note.description), "")
-        meaning = texts[name].text if name in texts else described
+        kind, _ = plain_type(hints[name])
+        meaning = texts.get(name, Meaning()).text
         if kind is Placement and not meaning:
             rows += [
                 ([f"{name}.{field}" for field in fields], text) for fields, text in _rows(kind)

@@ -158,36 +158,37 @@ class Printed(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tru
 class StatedComparison(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """How a case differs from its baseline, as its runs tell it."""
 
-    outcome: Annotated[
-        Literal["better", "worse", "equivalent", "undecided"],
-        Meta(description="for people; pinstudy follows the numbers"),
-    ]
-    ratio: Annotated[Amount, Meta(description="to the baseline's: e to `log_ratio`")]
-    against: Annotated[Place, Meta(description="the baseline's place among the cases, from 1")]
-    unit: Annotated[Unit, Meta(description="of the objective")]
-    better: Annotated[
-        Literal["lower", "higher"], Meta(description="which of the objective is better")
-    ]
-    log_ratio: Annotated[
-        float, Meta(ge=-150, le=150, description="natural logarithm of the ratio, from the pairs")
-    ]
-    standard_error: Annotated[float, Meta(ge=0, le=1e3, description="of `log_ratio`")]
-    df: Annotated[float, Meta(ge=1e-3, le=_MAX_NUMBER, description="its degrees of freedom")]
-    n: Annotated[int, Meta(ge=2, le=10**9, description="repetitions of each")]
-    paired: Annotated[bool, Meta(description="whether runs were compared within their blocks")]
-    estimand: Annotated[
-        Literal["typical", "mean"],
-        Meta(description="what is compared: [typical values](statistics.md) or means"),
-    ]
-    cut: Annotated[Count, Meta(description="values taken from each end of each sample")]
-    units: Annotated[Count, Meta(description="boots or days that made the pairs")]
-    low: Annotated[
-        Amount | None, Meta(description="the ends of the ratio's 95 % interval, where it has them")
-    ] = None
+    outcome: Literal["better", "worse", "equivalent", "undecided"]
+    """for people; pinstudy follows the numbers"""
+    ratio: Amount
+    """to the baseline's: e to `log_ratio`"""
+    against: Place
+    """the baseline's place among the cases, from 1"""
+    unit: Unit
+    """of the objective"""
+    better: Literal["lower", "higher"]
+    """which of the objective is better"""
+    log_ratio: Annotated[float, Meta(ge=-150, le=150)]
+    """natural logarithm of the ratio, from the pairs"""
+    standard_error: Annotated[float, Meta(ge=0, le=1e3)]
+    """of `log_ratio`"""
+    df: Annotated[float, Meta(ge=1e-3, le=_MAX_NUMBER)]
+    """its degrees of freedom"""
+    n: Annotated[int, Meta(ge=2, le=10**9)]
+    """repetitions of each"""
+    paired: bool
+    """whether runs were compared within their blocks"""
+    estimand: Literal["typical", "mean"]
+    """what is compared: [typical values](statistics.md) or means"""
+    cut: Count
+    """values taken from each end of each sample"""
+    units: Count
+    """boots or days that made the pairs"""
+    low: Amount | None = None
+    """the ends of the ratio's 95 % interval, where it has them"""
     high: Amount | None = None
-    across_attempts: Annotated[bool, Meta(description="whether no attempt made runs of both")] = (
-        False
-    )
+    across_attempts: bool = False
+    """whether no attempt made runs of both"""
 
     def __post_init__(self) -> None:
         """Raise ValueError unless ratio and interval are those of the numbers."""
@@ -221,9 +222,11 @@ def ends_of(difference: Difference) -> dict[str, float | None]:
 class CardCase(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
     """One case; what it lacks is left out."""
 
-    case_number: Annotated[Some, Meta(description="its number in its table, and that of the table")]
+    case_number: Some
+    """its number in its table, and that of the table"""
     table_number: Some | None = None
-    app: Annotated[Name, Meta(description="what was run, where and how, as in `tables.csv`")]
+    app: Name
+    """what was run, where and how, as in `tables.csv`"""
     variant: Name
     size: Name
     ranks: Some | None = None
@@ -254,69 +257,44 @@ class CardCase(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
     itmt: Name | None = None
     beside: Name | None = None
     beside_cpus: Name | None = None
-    beside_alone: Annotated[
-        Place | None, Meta(description="the place of the case in which the co-runner is alone")
-    ] = None
-    implementations: Annotated[
-        Names, Meta(description="whose program it is; drivers and governors that were read back")
-    ] = ()
+    beside_alone: Place | None = None
+    """the place of the case in which the co-runner is alone"""
+    implementations: Names = ()
+    """whose program it is; drivers and governors that were read back"""
     drivers: Words = ()
     governors_read: Words = ()
-    n: Annotated[Count | None, Meta(description="runs that are averaged")]
-    measures: Annotated[
-        dict[FieldName, Mean],
-        Meta(
-            max_length=len(MEASURE_OF),
-            description="`mean`, `sd` and, where not all runs have it, `n`, by a record's field, "
-            "which has the core kind before its unit where it is by kind: `freq_P_ghz`",
-        ),
-    ] = {}
-    metrics: Annotated[
-        dict[Name, Printed],
-        Meta(max_length=MAX_METRICS, description="the same of what the program prints"),
-    ] = {}
-    skipped: Annotated[Cause | None, Meta(description="why the case was not run")] = None
+    n: Count | None
+    """runs that are averaged"""
+    measures: Annotated[dict[FieldName, Mean], Meta(max_length=len(MEASURE_OF))] = {}
+    """`mean`, `sd` and, where not all runs have it, `n`, by a record's field, which has the core
+    kind before its unit where it is by kind: `freq_P_ghz`"""
+    metrics: Annotated[dict[Name, Printed], Meta(max_length=MAX_METRICS)] = {}
+    """the same of what the program prints"""
+    skipped: Cause | None = None
+    """why the case was not run"""
     reasons: Annotated[
         dict[Name, Annotated[tuple[Cause, ...], Meta(max_length=len(CAUSES))]],
-        Meta(max_length=100, description="causes of missing values, by field, status or metric"),
+        Meta(max_length=100),
     ] = {}
-    excluded: Annotated[
-        dict[Status, Count], Meta(description="runs that are not averaged, by status")
-    ] = {}
-    unexplained: Annotated[
-        Count | None,
-        Meta(description="lost runs without a cause; `null` where nothing is known of lost runs"),
-    ] = 0
-    placed: Annotated[
-        dict[Literal["proved", "unproved", "violated", "unseen"], Count],
-        Meta(description="how many runs were `proved`, `unproved`, `violated`, `unseen`"),
-    ] = {}
-    disturbed: Annotated[
-        dict[Disturbance, Count],
-        Meta(description="how many runs were disturbed, and by what"),
-    ] = {}
-    fixed_time: Annotated[
-        bool, Meta(description="`true` of programs that run as long as they are told")
-    ] = False
-    out_of_turn: Annotated[
-        bool,
-        Meta(
-            description="`true` where runs were not made [in turn](samples.md#the-order-of-runs) "
-            "with the baseline's; such a case has no comparisons"
-        ),
-    ] = False
-    unclear: Annotated[
-        dict[Name, Line],
-        Meta(
-            max_length=_MAX_NOTES,
-            description="by objective, the [modes](samples.md#runs-in-several-modes) of its runs, "
-            "or of the pairs, where the case has no comparison because of them",
-        ),
-    ] = {}
-    comparisons: Annotated[
-        dict[Name, StatedComparison],
-        Meta(max_length=_MAX_NOTES, description="with the baseline, by objective; below"),
-    ] = {}
+    """causes of missing values, by field, status or metric"""
+    excluded: dict[Status, Count] = {}
+    """runs that are not averaged, by status"""
+    unexplained: Count | None = 0
+    """lost runs without a cause; `null` where nothing is known of lost runs"""
+    placed: dict[Literal["proved", "unproved", "violated", "unseen"], Count] = {}
+    """how many runs were `proved`, `unproved`, `violated`, `unseen`"""
+    disturbed: dict[Disturbance, Count] = {}
+    """how many runs were disturbed, and by what"""
+    fixed_time: bool = False
+    """`true` of programs that run as long as they are told"""
+    out_of_turn: bool = False
+    """`true` where runs were not made [in turn](samples.md#the-order-of-runs) with the baseline's;
+    such a case has no comparisons"""
+    unclear: Annotated[dict[Name, Line], Meta(max_length=_MAX_NOTES)] = {}
+    """by objective, the [modes](samples.md#runs-in-several-modes) of its runs, or of the pairs,
+    where the case has no comparison because of them"""
+    comparisons: Annotated[dict[Name, StatedComparison], Meta(max_length=_MAX_NOTES)] = {}
+    """with the baseline, by objective; below"""
 
     def __post_init__(self) -> None:
         """Raise ValueError for a measure that there is not, or that cannot be so large or small."""
@@ -403,72 +381,45 @@ def _or_nan(value: float | None) -> float:
 class Card(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
     """A card: what it says of study, node and instruments, and its cases."""
 
-    schema: Annotated[Literal[1], Meta(description="1; a reader refuses others")]
-    kind: Annotated[Literal["card"], Meta(description="`card`")]
-    source: Annotated[
-        Literal["measured", "imported", "published"],
-        Meta(description="how its results came about: `measured`, `imported`, or `published`"),
-    ]
-    study: Annotated[Name | None, Meta(description="the study's name")]
-    study_digest: Annotated[Digest | None, Meta(description="the digest of its file")] = None
-    days: Annotated[
-        tuple[date, date] | None, Meta(description="the first and the last day of the runs")
-    ]
-    versions: Annotated[
-        dict[Tool, Annotated[tuple[Version, ...], Meta(max_length=5)]],
-        Meta(description="numbers of pinstudy, perf and the launchers, compiler, OpenMP runtime"),
-    ]
-    node: Annotated[
-        NodeFacts | None, Meta(description="facts that it has in common with others; below")
-    ]
-    of_a_model: Annotated[
-        bool, Meta(description="whether these are numbers of a [virtual node](../vnode/README.md)")
-    ] = False
-    unusual_priority: Annotated[
-        bool, Meta(description="whether programs inherited a priority or scheduling class")
-    ] = False
-    daemons: Annotated[
-        tuple[Daemon, ...],
-        Meta(
-            max_length=len(UNITS),
-            description="those of pinstudy's list that ran meanwhile and change frequencies, masks "
-            "or interrupts",
-        ),
-    ] = ()
-    instruments: Annotated[
-        Instruments | None,
-        Meta(
-            description="the day of [`pinstudy prove`](prove.md), how many instruments were ok and "
-            "absent, which were off, with the fields that these fill"
-        ),
-    ]
-    latency: Annotated[
-        Annotated[tuple[NearCpus, ...], Meta(max_length=500)] | None,
-        Meta(
-            description="the clusters in a [latency file](latency.md) beside the records: CPUs, ns "
-            "among them and outwards"
-        ),
-    ]
-    margin: Annotated[
-        float, Meta(ge=1e-9, le=1, description="the equivalence margin of the outcomes in the file")
-    ]
-    look: Annotated[
-        Annotated[int, Meta(ge=1, le=1000)],
-        Meta(description="which [interim analysis](statistics.md) it is, of how many"),
-    ]
+    schema: Literal[1]
+    """1; a reader refuses others"""
+    kind: Literal["card"]
+    """`card`"""
+    source: Literal["measured", "imported", "published"]
+    """how its results came about: `measured`, `imported`, or `published`"""
+    study: Name | None
+    """the study's name"""
+    study_digest: Digest | None = None
+    """the digest of its file"""
+    days: tuple[date, date] | None
+    """the first and the last day of the runs"""
+    versions: dict[Tool, Annotated[tuple[Version, ...], Meta(max_length=5)]]
+    """numbers of pinstudy, perf and the launchers, compiler, OpenMP runtime"""
+    node: NodeFacts | None
+    """facts that it has in common with others; below"""
+    of_a_model: bool = False
+    """whether these are numbers of a [virtual node](../vnode/README.md)"""
+    unusual_priority: bool = False
+    """whether programs inherited a priority or scheduling class"""
+    daemons: Annotated[tuple[Daemon, ...], Meta(max_length=len(UNITS))] = ()
+    """those of pinstudy's list that ran meanwhile and change frequencies, masks or interrupts"""
+    instruments: Instruments | None
+    """the day of [`pinstudy prove`](prove.md), how many instruments were ok and absent, which were
+    off, with the fields that these fill"""
+    latency: Annotated[tuple[NearCpus, ...], Meta(max_length=500)] | None
+    """the clusters in a [latency file](latency.md) beside the records: CPUs, ns among them and
+    outwards"""
+    margin: Annotated[float, Meta(ge=1e-9, le=1)]
+    """the equivalence margin of the outcomes in the file"""
+    look: Annotated[int, Meta(ge=1, le=1000)]
+    """which [interim analysis](statistics.md) it is, of how many"""
     planned_looks: Annotated[int, Meta(ge=1, le=1000)]
-    notes: Annotated[
-        Annotated[tuple[Annotated[str, line(2000)], ...], Meta(max_length=_MAX_NOTES)],
-        Meta(description="a publication's footnotes; of others a reader makes them of the facts"),
-    ] = ()
-    unavailable: Annotated[
-        dict[Literal["node", "instruments", "latency"], Absence],
-        Meta(description="why `node`, `instruments` or `latency` is `null`"),
-    ]
-    cases: Annotated[
-        Annotated[tuple[CardCase, ...], Meta(min_length=1, max_length=MAX_CASES)],
-        Meta(description="in the order of their tables; below"),
-    ]
+    notes: Annotated[tuple[Annotated[str, line(2000)], ...], Meta(max_length=_MAX_NOTES)] = ()
+    """a publication's footnotes; of others a reader makes them of the facts"""
+    unavailable: dict[Literal["node", "instruments", "latency"], Absence]
+    """why `node`, `instruments` or `latency` is `null`"""
+    cases: Annotated[tuple[CardCase, ...], Meta(min_length=1, max_length=MAX_CASES)]
+    """in the order of their tables; below"""
 
     def __post_init__(self) -> None:
         """Raise ValueError for a comparison with a case that is not there, or with itself."""

@@ -27,6 +27,9 @@ _WORD = r"[A-Za-z][A-Za-z0-9_-]{0,39}"
 _MAX_WORDS = 10
 
 KindName: TypeAlias = Literal[KIND_ORDER]  # type: ignore[valid-type]
+KernelNumber = Annotated[
+    str, Meta(pattern=rf"\A{_KERNEL}\Z", title="the number of a kernel's release")
+]
 Word = Annotated[str, Meta(pattern=rf"\A{_WORD}\Z", title="a word of letters, digits, - and _")]
 
 
@@ -50,34 +53,20 @@ class CacheFacts(Struct, frozen=True, forbid_unknown_fields=True):
 class NodeFacts(Struct, frozen=True, forbid_unknown_fields=True):
     """A node without its identity; None and empty texts are facts that are not known."""
 
-    cpu_model: Annotated[Annotated[str, line(MAX_LETTERS)], Meta(description="the CPU's model")]
-    kinds: Annotated[
-        tuple[KindFacts, ...],
-        Meta(max_length=len(KIND_ORDER), description="core kinds with CPUs and counts of cores"),
-    ] = ()
-    caches: Annotated[
-        tuple[CacheFacts, ...], Meta(max_length=50, description="how many of each level and size")
-    ] = ()
-    memory_gib: Annotated[int, Meta(ge=0, le=2**20, description="memory in whole GiB")] | None = (
-        None
-    )
-    kernel: (
-        Annotated[
-            str,
-            Meta(
-                pattern=rf"\A{_KERNEL}\Z",
-                title="the number of a kernel's release",
-                description="the number of the kernel's release",
-            ),
-        ]
-        | None
-    ) = None
-    drivers: Annotated[
-        tuple[Word, ...], Meta(max_length=_MAX_WORDS, description="of the CPUs' frequencies")
-    ] = ()
-    virtual_machine: Annotated[bool | None, Meta(description="whether it is a virtual machine")] = (
-        None
-    )
+    cpu_model: Annotated[str, line(MAX_LETTERS)]
+    """the CPU's model"""
+    kinds: Annotated[tuple[KindFacts, ...], Meta(max_length=len(KIND_ORDER))] = ()
+    """core kinds with CPUs and counts of cores"""
+    caches: Annotated[tuple[CacheFacts, ...], Meta(max_length=50)] = ()
+    """how many of each level and size"""
+    memory_gib: Annotated[int, Meta(ge=0, le=2**20)] | None = None
+    """memory in whole GiB"""
+    kernel: KernelNumber | None = None
+    """the number of the kernel's release"""
+    drivers: Annotated[tuple[Word, ...], Meta(max_length=_MAX_WORDS)] = ()
+    """of the CPUs' frequencies"""
+    virtual_machine: bool | None = None
+    """whether it is a virtual machine"""
 
     @property
     def digest(self) -> str:
