@@ -292,10 +292,8 @@ def many_events(bench: Bench) -> str:
 def judge_multiplexing(seen: Seen) -> Finding:
     """Judge whether it shows that more events were asked for than there are counters."""
     one = Instrument("multiplexing", "", f"{EVENTS_AT_ONCE} events at once", HARDWARE_EVENTS)
-    if seen.problem or not seen.fields.get("counters"):
-        return one.absent(seen.why_without("counters"))
-    rows = [of for of in seen.fields["counters"] if of["event"] in HARDWARE_EVENTS]
-    if not rows:
+    rows = [of for of in seen.fields.get("counters", ()) if of["event"] in HARDWARE_EVENTS]
+    if seen.problem or not rows:
         return one.absent(seen.why_without("instructions"))
     if any(of["multiplexed"] for of in rows):
         least = min(of["running_ns"] / of["enabled_ns"] for of in rows)

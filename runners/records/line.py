@@ -17,6 +17,7 @@ from typing import Any, get_args, get_origin
 from zlib import crc32
 
 import msgspec
+from msgspec import NODEFAULT
 
 from base.decoding import dict_type, plain_type
 from runners.records.record import FIELDS, NAMES, SCHEMA, STANDS_FOR, Record
@@ -29,6 +30,10 @@ _WRONG = "what the record says is impossible"
 _TYPES = {field.name: field.type for field in FIELDS}
 # Decodes and checks a line in one pass.
 _DECODER = msgspec.json.Decoder(dict_type(Record))
+_DEFAULTS = {
+    field.name: field.default if field.default is not NODEFAULT else field.default_factory()
+    for field in FIELDS
+}
 
 
 @dataclass(frozen=True)
@@ -53,9 +58,15 @@ class SchemaError(ValueError):
 def line_of(record: Mapping[str, Any]) -> bytes:
     """Return a record's line. Of a value that no record can have it has the reason instead.
 
-    Raises ValueError for what JSON cannot hold, such as NaN, where no field is declared.
+    A field that has its default is left out. Raises ValueError for what JSON cannot hold, such as
+    NaN, where no field is declared.
     """
     fields = without_impossible_values({"schema": SCHEMA} | dict(record))
+    fields = {
+        name: value
+        for name, value in fields.items()
+        if name not in _DEFAULTS or value != _DEFAULTS[name]
+    }
     if "unavailable" in fields:
         fields["unavailable"] = _brief(fields)
     if "counters" in fields:

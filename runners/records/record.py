@@ -4,6 +4,7 @@ The check on load, the tables of docs/records.md and the JSON schema of records 
 (`make schema`). A record is one flat JSON object. Its groups are classes, each with the fields of
 those before it, because msgspec joins no two Structs; a field without a text shares the one above.
 Units are in the names. A value that was not measured is absent, and `unavailable` has the reason.
+What is absent without one is null, or the default below.
 """
 
 from __future__ import annotations
@@ -184,8 +185,8 @@ class Identity(Struct, kw_only=True):
     pool: str | None = None
     """if [interchangeable nodes](batch.md) divide the study's blocks: their common name and folder,
     `split-<site>`; `attempt` then counts over all of them. Otherwise absent"""
-    kinds_declared: bool | None = None
-    """whether `--kinds` declared the core kinds"""
+    kinds_declared: bool | None = False
+    """`true` if `--kinds` declared the core kinds; otherwise absent"""
     program_uid: Whole | None = None
     """only if pinstudy was started by [sudo](privileges.md): the number of the user as whom the
     program ran"""
@@ -206,7 +207,7 @@ class CaseFields(Identity):
     size: str | None = None
     threads: FromOne | None = None
     mapping: str | None = None
-    """where threads should be, how tightly they are bound, and by what (`null`: nothing)"""
+    """where threads should be, how tightly they are bound, and by what (absent: nothing)"""
     selection: str | None = None
     binding: str | None = None
     mechanism: str | None = None
@@ -310,13 +311,13 @@ class Outcome(Launch):
     (governor, EPP, limits, turbo or scheduler changed, or a CPU went offline or came back),
     `clock-drifted` (a guest's clock drifted from the host's), `suspended` (the node slept while it
     ran), `interrupted`, or `skipped` (below)"""
-    reason: str | None = None
-    """in words; empty when `ok`"""
+    reason: str | None = ""
+    """in words; absent when `ok`"""
     exit_code: Whole | None = None
-    """one of them is `null`; observed by the program's parent, not perf"""
+    """one of them is absent; observed by the program's parent, not perf"""
     signal: Whole | None = None
-    stderr_tail: str | None = None
-    """the last 2000 characters the program wrote to stderr"""
+    stderr_tail: str | None = ""
+    """the last 2000 characters the program wrote to stderr; absent if it wrote none"""
     metrics: dict[str, Number] | None = None
     """the numbers found by the app's patterns; of more than 32 names, tables and figures take the
     first 32 in the alphabet"""
@@ -348,10 +349,10 @@ class Times(Outcome):
 class Counters(Times):
     """counters."""
 
-    counters: list[Object] | None = None
+    counters: list[Object] | None = []
     """a list: `pmu`, `kinds` (core kinds that the PMU counts, if any), `event`, `value` (as
     counted: perf's extrapolation is undone), `enabled_ns`, `running_ns` (if it was less),
-    `multiplexed` (if `true`)"""
+    `multiplexed` (if `true`). Software events that have a field of their own are not in it"""
     counted_modes: str | None = None
     """`user+kernel`, `user` or `mixed`"""
     migrations: Count | None = None
@@ -502,8 +503,9 @@ class NodeAround(State):
     throttle: dict[str, Count] | None = None
     """increase of the throttle counters: `core_count`, `core_ms`, `package_count`, `package_ms`,
     and `…_power_limit_count` where the kernel counts them; sums over the node"""
-    power_limit_note: str | None = None
-    """a text if average package power was at or above the long-term limit (PL1); empty below it"""
+    power_limit_note: str | None = ""
+    """a text if average package power was at or above the long-term limit (PL1); absent below it,
+    and where that power was not measured"""
     temperature_reference_c: dict[str, Celsius] | None = None
     """only with a `temperature_gate`: the packages' temperatures at the study's start"""
     gate_wait_s: Seconds | None = None
@@ -525,9 +527,9 @@ class NodeAround(State):
     foreign_tasks: list[ForeignTask] | None = None
     """up to five other processes that used CPU time during the run and ran on these CPUs:
     `{"command", "cpu_s"}`"""
-    daemons: list[str] | None = None
+    daemons: list[str] | None = []
     """known daemons that change frequencies, masks or interrupts, running when the attempt
-    started"""
+    started; absent if there were none"""
     harness: Object | None = None
     """pinstudy's own `cpu_s`, `context_switches` and `cpus` while the program ran"""
 

@@ -75,11 +75,7 @@ def run_record(
         "metrics": metrics,
         **_metric_facts(case.app),
         "command": list(launch.command),
-        "environment": {
-            "set": launch.set_variables,
-            "removed": list(launch.removed_variables),
-            "inherited": launch.recorded_variables,
-        },
+        "environment": _environment(launch),
         "perf_command": list(observed.perf_command),
         "placement": _placement_fields(proof, observed, expected),
     }
@@ -90,6 +86,15 @@ def run_record(
     of_states = (after, _state_before(before, after), _scheduler(before, after))
     parts = (_time_and_usage(ending), *of_states, *collected)
     return _with_measured(Reading(record, unavailable), parts)
+
+
+def _environment(launch: Launch) -> dict[str, Any]:
+    variables = {
+        "set": launch.set_variables,
+        "removed": list(launch.removed_variables),
+        "inherited": launch.recorded_variables,
+    }
+    return {name: found for name, found in variables.items() if found}
 
 
 def _metric_facts(app: App) -> dict[str, dict[str, str]]:

@@ -98,7 +98,7 @@ def _compared(packed: bytes, folder: Path) -> dict[Case, dict[str, Any]]:
 def _unproved(node: VirtualNode) -> list[tuple[str, ...]]:
     """Return mapping, schedule and reason of each run whose placement is not proved."""
     return [
-        (run["mapping"], run["schedule"], run["unavailable"].get("placement", run["reason"]))
+        (run["mapping"], run["schedule"], run["unavailable"].get("placement") or run["reason"])
         for run in records(node, "kinds")
         if run["placement"]["verdict"] != "proved"
     ]

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 HWMON = "/sys/class/hwmon"
 ZONES = "/sys/class/thermal"
 NO_SENSOR = (
-    f"no package temperature: no coretemp or k10temp in {HWMON}, no x86_pkg_temp in {ZONES} (usual "
-    "in virtual machines; else load coretemp or k10temp)"
+    f"no coretemp or k10temp in {HWMON}, no x86_pkg_temp in {ZONES} (usual in virtual machines; "
+    "else load one of them)"
 )
 # Reading more often than coretemp renews its values would only wake the package.
 READ_EVERY_S = 1.0

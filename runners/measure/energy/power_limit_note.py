@@ -20,6 +20,8 @@ AT_LIMIT = 0.97
 def power_limit_note(power_w: object, limits: Iterable[Mapping[str, Any]]) -> Reading:
     """Return the field `power_limit_note`: a sentence, empty when power was below the limit.
 
+    Nothing where the power was not measured: `power_pkg_w` has the reason.
+
     `power_w` is the average power of all packages in watts; `limits` are those at the end of
     the run (runners.node.power_limits.read_power_limits). PL1 is the sum over packages of each
     one's lowest limit: a package may have one limit in a model-specific register and another in a
@@ -28,7 +30,7 @@ def power_limit_note(power_w: object, limits: Iterable[Mapping[str, Any]]) -> Re
     limit_w = _long_term_w(limits)
     name = "power_limit_note"
     if not isinstance(power_w, (int, float)):
-        return Reading({}, {name: "the package's average power was not measured"})
+        return Reading()
     if limit_w is None:
         return Reading({}, {name: "the package's long-term power limit (PL1) is not known"})
     average = f"average package power {power_w:.1f} W"

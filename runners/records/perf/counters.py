@@ -27,6 +27,8 @@ _SOFTWARE_FIELDS = {
     "context_switches": "context-switches",
     "migrations": "cpu-migrations",
 }
+# Their counts are fields of a record already, each for the time that task-clock counts.
+_HAVE_FIELDS = frozenset(("task-clock", *_SOFTWARE_FIELDS.values()))
 _TOTALS = {
     "cycles": "cycles",
     "instructions": "instructions",
@@ -72,10 +74,10 @@ def read_counters(
 
     Fields: `task_clock_s` (CPU time of all threads, seconds), `page_faults`, `context_switches`,
     `migrations`, `cycles`, `instructions`, `cache_misses` (sums over PMUs), `counters` (list of
-    one object per PMU and event: `value`, `enabled_ns`, `running_ns`, `multiplexed`, `kinds`),
-    `counted_modes`, `residency` and `freq_ghz` (objects by core kind), `residency_pmu` (by PMU),
-    `freq_mean_ghz`; where both events were requested, `l1d_miss_rate` (by core kind):
-    L1-dcache-load-misses / L1-dcache-loads.
+    one object per PMU and event without a field of its own: `value`, `enabled_ns`, `running_ns`,
+    `multiplexed`, `kinds`), `counted_modes`, `residency` and `freq_ghz` (objects by core kind),
+    `residency_pmu` (by PMU), `freq_mean_ghz`; where both events were requested, `l1d_miss_rate`
+    (by core kind): L1-dcache-load-misses / L1-dcache-loads.
     """
     if not output.rows:
         first_line = f": {output.unparsed[0][:200]}" if output.unparsed else ""
@@ -110,6 +112,7 @@ def _counts(raw: RawCounts) -> Reading:
             "multiplexed": count.multiplexed,
         }
         for count in raw.counts
+        if not (count.pmu == SOFTWARE and count.event in _HAVE_FIELDS)
     ]
     restricted = {count.user_only for count in raw.counts}
     if restricted:

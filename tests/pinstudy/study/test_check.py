@@ -30,7 +30,7 @@ def test_a_run_whose_result_the_command_refuses_is_no_good_run(tmp_path: Path) -
     write_study(tmp_path, "counts", "count", "default", repetitions=3, warmup=1, collect="energy")
 
     pinstudy(tmp_path, "run", "counts.yaml", status=0)
-    assert [(record["status"], record["reason"]) for record in records(tmp_path)] == [
+    assert [(record["status"], record.get("reason", "")) for record in records(tmp_path)] == [
         ("ok", ""),
         (
             "check-failed",

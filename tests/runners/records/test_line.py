@@ -59,7 +59,6 @@ def run(**fields: object) -> dict[str, Any]:
         "repetition": 1,
         "warmup": False,
         "status": "ok",
-        "reason": "",
         "elapsed_s": 1.0,
         "metrics": {"status": 3.0, "case_id": 5.0},
         "environment": {"set": {"crc32": "0" * 8}},
@@ -76,6 +75,17 @@ def test_a_line_is_its_record_without_fields_that_no_record_has(more: dict[str, 
     assert line.count(b"\n") == 1
     assert len(json.loads(line)["crc32"]) == 8
     assert record_in(line) == record_in(line.rstrip()) == run()
+
+
+def test_a_field_that_has_its_default_is_left_out() -> None:
+    usual = {
+        **{"reason": "", "stderr_tail": "", "power_limit_note": "", "signal": None},
+        **{"daemons": [], "counters": [], "kinds_declared": False},
+    }
+    assert line_of(run(**usual)) == line_of(run())
+    # Nobody was seen, and that is not the same as that nobody looked.
+    told = {"foreign_tasks": [], "interrupts_s": 0.0, "turbo": False, "reason": "exit status 3"}
+    assert record_in(line_of(run(**told))) == run(**told)
 
 
 @given(st.data())

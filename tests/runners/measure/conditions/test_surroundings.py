@@ -113,7 +113,7 @@ def test_a_bare_node_has_reasons_instead(tmp_path: Path) -> None:
     reading = around.measured((3,), 1.0, None, None)
     assert set(reading.unavailable) >= {
         *("temperature_before_c", "temperature_after_c", "throttle", "quota_throttled_s"),
-        *("power_limit_note", "foreign_cpu_s", "interrupts_s", "steal_s", "load_1min"),
+        *("foreign_cpu_s", "interrupts_s", "steal_s", "load_1min"),
     }
     assert all(reading.unavailable.values())
     assert not set(reading.fields) & set(reading.unavailable)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from base.reading import Reading
 from runners.measure.energy.power_limit_note import power_limit_note
 
 
@@ -47,7 +48,6 @@ def test_power_near_or_above_the_long_term_limit_is_said_in_words(
 @pytest.mark.parametrize(
     ("power_w", "limits", "reason"),
     [
-        (None, CLIENT, "power was not measured"),
         (60.0, [], "PL1) is not known"),
         (60.0, [pl1("intel-rapl:0", "package-0", None)], "PL1) is not known"),
         (60.0, [pl1("intel-rapl:0", "package-0", 0.0)], "PL1) is not known"),
@@ -56,8 +56,12 @@ def test_power_near_or_above_the_long_term_limit_is_said_in_words(
     ],
 )
 def test_what_is_not_known_is_not_judged(
-    power_w: float | None, limits: list[dict[str, Any]], reason: str
+    power_w: float, limits: list[dict[str, Any]], reason: str
 ) -> None:
     note = power_limit_note(power_w, limits)
     assert note.fields == {}
     assert reason in note.unavailable["power_limit_note"]
+
+
+def test_without_the_power_there_is_no_note_and_the_power_has_the_reason() -> None:
+    assert power_limit_note(None, CLIENT) == Reading()
