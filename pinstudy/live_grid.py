@@ -7,7 +7,7 @@ nothing heavy is imported between runs.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from analysis.objectives import TIME, Objective
@@ -23,7 +23,6 @@ from analysis.records.keys import TableKey
 from analysis.records.metrics import Metric
 from analysis.results.case import grouped
 from analysis.results.metrics import objective_of
-from base.reading import number_or_nan, table_in
 from runners.plan.case import Case
 from runners.records.race.student_t import Moments, quantile
 from runners.records.status import OK
@@ -35,8 +34,10 @@ _LEVEL = 0.025
 class LiveGrid:
     """An overview of a study's cases that fills up with its records."""
 
-    def __init__(self, cases: Sequence[Case], records: Iterable[Mapping[str, Any]] = ()) -> None:
-        """`records` are those of earlier attempts."""
+    def __init__(
+        self, cases: Sequence[Case], good: Mapping[str, Mapping[int, Mapping[str, Any]]]
+    ) -> None:
+        """`good` are the good runs of earlier attempts by case and repetition."""
         self._cases = cases
         self._objectives = {case.case_id: _objective(case) for case in cases}
         self._baselines = {
@@ -46,17 +47,19 @@ class LiveGrid:
         }
         # By case and repetition, in the unit of the case's objective.
         self._values: dict[str, dict[int, float]] = {case.case_id: {} for case in cases}
-        for record in records:
-            self.add(record)
+        for case_id in self._values:
+            for repetition, run in good.get(case_id, {}).items():
+                self._add(case_id, repetition, run)
 
     def add(self, record: Mapping[str, Any]) -> None:
-        """Add a record; only good runs count."""
-        case_id, repetition = record.get("case_id"), record.get("repetition")
-        if case_id not in self._values or type(repetition) is not int:
-            return
-        value = _value(record, self._objectives[str(case_id)])
-        if record.get("status") == OK and not record.get("warmup") and value > 0:
-            self._values[str(case_id)].setdefault(repetition, value)
+        """Add the record of a run; only good runs count."""
+        if record["status"] == OK and not record["warmup"]:
+            self._add(record["case_id"], record["repetition"], record)
+
+    def _add(self, case_id: str, repetition: int, run: Mapping[str, Any]) -> None:
+        value = _value(run, self._objectives[case_id])
+        if value is not None and value > 0:
+            self._values[case_id].setdefault(repetition, value)
 
     def overview(self) -> Overview:
         """Return what is known so far."""
@@ -108,10 +111,13 @@ def _objective(case: Case) -> Objective:
     return objective_of(Metric(rated.name, (rated.unit,), rated.better))
 
 
-def _value(record: Mapping[str, Any], objective: Objective) -> float:
+def _value(run: Mapping[str, Any], objective: Objective) -> float | None:
+    value: float | None
     if objective == TIME:
-        return number_or_nan(record.get("elapsed_s"))
-    return number_or_nan(table_in(record, "metrics").get(objective.short))
+        value = run.get("elapsed_s")
+    else:
+        value = run.get("metrics", {}).get(objective.short)
+    return value
 
 
 def _key(case: Case) -> TableKey:

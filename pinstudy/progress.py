@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -78,12 +78,10 @@ class TerminalProgress:
         check: CheckRecord | None = None,
         expect: Expect | None = None,
         decided: Callable[[], bool] = lambda: False,
-        earlier: Iterable[Mapping[str, Any]] = (),
     ) -> None:
         """`check` is called with each record after it was shown, `expect` before each run.
 
-        `decided` returns whether what is recorded decides every comparison; `earlier` are the
-        records of earlier attempts.
+        `decided` returns whether what is recorded decides every comparison.
         """
         study = summary.study
         self._check, self._expect, self._decided = check, expect, decided
@@ -105,7 +103,7 @@ class TerminalProgress:
         if sys.stderr.isatty() and not self._race:
             from pinstudy.live_grid import LiveGrid
 
-            self._grid = LiveGrid(summary.plan.cases, earlier)
+            self._grid = LiveGrid(summary.plan.cases, summary.history.good)
 
     def __enter__(self) -> TerminalProgress:
         if self._total:

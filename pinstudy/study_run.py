@@ -24,7 +24,6 @@ from pinstudy.output import (
     wrap,
 )
 from pinstudy.streams import lost_reason
-from runners.records.reader import read_records
 
 if TYPE_CHECKING:
     from analysis.output import Output
@@ -71,8 +70,7 @@ def make_runs(
     announce(session, quiet, again)
     try:
         decided = partial(_is_decided, session.folder)
-        earlier = read_records(session.folder / "records")
-        with TerminalProgress(session.summary, check, decided=decided, earlier=earlier) as progress:
+        with TerminalProgress(session.summary, check, decided=decided) as progress:
             session.run(progress)
     except (KeyboardInterrupt, UserError) as error:
         if isinstance(error, KeyboardInterrupt):

@@ -25,11 +25,9 @@ from base.units import utc_now
 from runners.host.processes import read_task
 from runners.host.tree import Tree
 from runners.node.node import Node
-from runners.records.line import InvalidLine
-from runners.records.reader import read_lines
 from runners.records.shard import SHARD
-from runners.records.status import FINAL
 from runners.settings.journal import boot_id_of
+from runners.study.history import ShardLines
 from runners.study.summary import PlanSummary
 
 SUFFIX = ".under-way"
@@ -138,40 +136,27 @@ class EndedAttempt:
     who: str
     how: str
 
-    def describe(self, where: str) -> str:
+    def describe(self, where: str, shards: Mapping[str, ShardLines]) -> str:
         """Return in one line what happened; `where` names the run of the study, in words."""
-        runs, torn = self._lines()
-        lines = f", {plural(torn, 'torn line')} skipped" if torn else ""
-        return f"{self.who} {self.how}{where}: {plural(runs, 'run')} of it kept{lines}"
-
-    def _lines(self) -> tuple[int, int]:
-        """Return how many runs the attempt's shard has, and how many lines that are no records."""
-        shard = self.path.with_suffix(".jsonl")
-        runs = torn = 0
-        for record in read_lines(shard) if shard.exists() else ():
-            if isinstance(record, InvalidLine):
-                torn += 1
-            else:
-                runs += record.get("status") in FINAL
-        return runs, torn
+        kept = shards.get(self.path.with_suffix(".jsonl").name, ShardLines())
+        lines = f", {plural(kept.torn, 'torn line')} skipped" if kept.torn else ""
+        return f"{self.who} {self.how}{where}: {plural(kept.runs, 'run')} of it kept{lines}"
 
 
 def describe_crashes(records: Path, node: Node, summary: PlanSummary) -> list[str]:
-    """Return a line for each earlier attempt of a node that did not end well.
-
-    Raises UserError when a shard cannot be read.
-    """
+    """Return a line for each earlier attempt of a node that did not end well."""
     attempts = ended_attempts(records, node.node_id, Tree(node.root))
     if not attempts:
         return []
     *earlier, newest = attempts
-    lines = [ended.describe("") for ended in earlier]
+    shards = summary.history.shards
+    lines = [ended.describe("", shards) for ended in earlier]
     planned = next(summary.schedule.pending(), None)
     if planned is None:
-        return [*lines, newest.describe(" after its last run")]
+        return [*lines, newest.describe(" after its last run", shards)]
     case = next(case for case in summary.plan.cases if case.case_id == planned.case_id)
     where = f" before run {summary.done + 1} of {summary.runs} ({case.label}) was recorded"
-    return [*lines, f"{newest.describe(where)}, that one is made again"]
+    return [*lines, f"{newest.describe(where, shards)}, that one is made again"]
 
 
 def ended_attempts(records: Path, node_id: str, tree: Tree) -> list[EndedAttempt]:

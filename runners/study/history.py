@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,35 +10,52 @@ from typing import Any
 from base.errors import UserError
 from base.reading import number_or_nan
 from base.text import shown
-from configs.repetitions import Precision, Race
+from configs.repetitions import PRECISION_OF, Precision, Race
 from configs.study import Study
 from runners.measure.conditions.temperature import recorded_reference_c
 from runners.plan.runs import RunKey
 from runners.records.kept_facts import what_changed
+from runners.records.line import InvalidLine
 from runners.records.race.samples import took
 from runners.records.race_state import OVERHEAD_S, RaceRun, race_fields, race_run
-from runners.records.reader import read_records
+from runners.records.reader import Line, read_lines, shards_of
 from runners.records.status import FINAL, OK, SKIPPED
 from runners.study.earlier_settings import EarlierSettings
 from runners.study.precision import CasePrecision, figures_of
 
 
 @dataclass
+class ShardLines:
+    """How many runs a shard has, and how many lines that are no records."""
+
+    runs: int = 0
+    torn: int = 0
+
+    def add(self, line: Line) -> None:
+        """Count a line."""
+        if isinstance(line, InvalidLine):
+            self.torn += 1
+        else:
+            self.runs += line.get("status") in FINAL
+
+
+@dataclass
 class History:
     """What was recorded so far: finished runs by key, and each case's good runs and seconds.
 
-    `good` has the figures of each good run by case and repetition, without warm-up runs, and only
-    where the study asks for a `precision`. `race_runs` has the runs of a `race` by case and
-    repetition, where warm-up runs count from -1 downwards. Of a race and of a study that goes on
-    until its comparisons are decided, all runs may take `limit_s`, None without a limit, and took
-    `spent_s`. `skipped` are the runs that cannot be made in this attempt. `programs` and
-    `environments` have the digests of the programs that each case ran, and of the variables that
-    they inherited, `settings` those in force in its good runs.
+    `good` has the numbers by which good runs are compared, by case and repetition, without warm-up
+    runs: times, energies, and metrics of programs that run for a given time. `race_runs` has the
+    runs of a `race` by case and repetition, where warm-up runs count from -1 downwards. Of a race
+    and of a study that goes on until its comparisons are decided, all runs may take `limit_s`, None
+    without a limit, and took `spent_s`. `skipped` are the runs that cannot be made in this attempt.
+    `programs` and `environments` have the digests of the programs that each case ran, and of the
+    variables that they inherited, `settings` those in force in its good runs. `shards` are by their
+    files' names.
     """
 
     precision: Precision | None = None
     done: set[RunKey] = field(default_factory=set)
-    good: dict[str, dict[int, dict[str, float]]] = field(default_factory=dict)
+    good: dict[str, dict[int, Mapping[str, Any]]] = field(default_factory=dict)
     skipped: set[RunKey] = field(default_factory=set)
     times: dict[str, tuple[int, float]] = field(default_factory=dict)
     skipped_cases: set[tuple[str, str]] = field(default_factory=set)
@@ -50,6 +67,7 @@ class History:
     programs: dict[str, set[str]] = field(default_factory=dict)
     environments: dict[str, set[str]] = field(default_factory=dict)
     settings: EarlierSettings = field(default_factory=EarlierSettings)
+    shards: dict[str, ShardLines] = field(default_factory=dict)
     _known: dict[str, CasePrecision] = field(default_factory=dict)
 
     @classmethod
@@ -80,9 +98,11 @@ class History:
     def _add_run(self, key: RunKey, record: Mapping[str, Any]) -> None:
         case_id, warmup, repetition = key
         status, elapsed_s = record.get("status"), record.get("elapsed_s")
-        if self.precision and status == OK and not warmup:
-            figures = self.good.setdefault(case_id, {})[repetition] = figures_of(record)
-            self.known(case_id).add(figures)
+        if status == OK and not warmup:
+            compared = self.good.setdefault(case_id, {})[repetition] = _compared(record)
+            self.settings.add(case_id, record)
+            if self.precision:
+                self.known(case_id).add(figures_of(compared))
         if self.race:
             of_race = (case_id, -repetition if warmup else repetition)
             run = self.race_runs[of_race] = race_run(record, self.race)
@@ -90,8 +110,6 @@ class History:
         else:
             took_s = number_or_nan(elapsed_s)
             self.spent_s += OVERHEAD_S + (took_s if took_s > 0 else 0.0)
-        if status == OK and not warmup:
-            self.settings.add(case_id, record)
         if status == OK and elapsed_s is not None:
             count, total_s = self.times.get(case_id, (0, 0.0))
             self.times[case_id] = (count + 1, total_s + elapsed_s)
@@ -128,6 +146,12 @@ class History:
             record |= {"ci_half_width": half_widths} if half_widths else {}
 
 
+def _compared(record: Mapping[str, Any]) -> dict[str, Any]:
+    metrics = ("metrics",) if record.get("fixed_time") else ()
+    names = (*PRECISION_OF.values(), *metrics)
+    return {name: record[name] for name in names if record.get(name) is not None}
+
+
 def read_history(
     folder: Path,
     study: Study,
@@ -147,7 +171,7 @@ def read_history(
         "start anew with --fresh (what was measured is kept beside it), or, as jobs have to, in "
         "another folder with --results"
     )
-    for record in read_records(folder / "records"):
+    for record in _records(folder / "records", history.shards):
         if record.get("study_digest") != study.digest:
             raise UserError(
                 f"{folder}: holds runs of another version of study {study.name} "
@@ -168,3 +192,13 @@ def read_history(
         if not (pool and record.get("warmup") and record.get("node_id") != node_id):
             history.add(record)
     return history
+
+
+def _records(folder: Path, shards: dict[str, ShardLines]) -> Iterator[dict[str, Any]]:
+    """Yield the records of a folder, and count the lines of its shards."""
+    for path in shards_of(folder):
+        counted = shards.setdefault(path.name, ShardLines())
+        for line in read_lines(path):
+            counted.add(line)
+            if not isinstance(line, InvalidLine):
+                yield line

@@ -16,7 +16,7 @@ from runners.plan.runs import Forecast, PlannedRun
 from runners.records.race.race import Race, is_placed, replay, warmup_runs
 from runners.records.race_state import Eliminated, Key, RaceState
 from runners.study.history import History
-from runners.study.precision import CasePrecision
+from runners.study.precision import CasePrecision, figures_of
 
 # In a race for time, a case's first run is ended after so many times the shortest run: the case is
 # far behind, whatever the noise. The limit is MIN_LIMIT_S at least, for short programs.
@@ -140,9 +140,9 @@ class PrecisionSchedule(Schedule):
         """
         history = self.history
         for run in block:
-            figures = history.good.get(run.case_id, {}).get(run.repetition)
-            if figures is not None:
-                known[run.case_id].add(figures)
+            compared = history.good.get(run.case_id, {}).get(run.repetition)
+            if compared is not None:
+                known[run.case_id].add(figures_of(compared))
         ready = {
             run.case_id for run in block if run.key in history.done and known[run.case_id].reached
         }

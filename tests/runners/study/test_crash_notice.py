@@ -14,10 +14,12 @@ from base.errors import StoppedError, StudyError
 from base.text import one_line
 from runners.host.tree import Tree
 from runners.records.line import line_of
+from runners.records.reader import read_lines, shards_of
 from runners.records.record import SCHEMA
 from runners.records.shard import Shard
 from runners.settings.journal import boot_id_of
 from runners.study.crash_notice import SUFFIX, attempt_marker, ended_attempts
+from runners.study.history import ShardLines
 from tests.support.limits import files_of_at_most, no_more_files
 
 TREE = Tree(Path("/"))
@@ -58,7 +60,11 @@ def killed(folder: Path) -> int:
 
 
 def told(folder: Path) -> list[str]:
-    return [ended.describe(" here") for ended in ended_attempts(folder, NODE, TREE)]
+    shards = {path.name: ShardLines() for path in shards_of(folder)}
+    for path in shards_of(folder):
+        for line in read_lines(path):
+            shards[path.name].add(line)
+    return [ended.describe(" here", shards) for ended in ended_attempts(folder, NODE, TREE)]
 
 
 def rewrite(folder: Path, **changes: Any) -> None:  # noqa: ANN401 - whatever JSON can hold

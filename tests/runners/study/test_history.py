@@ -11,7 +11,7 @@ from base.errors import UserError
 from configs.library import load_study
 from runners.records.record import SCHEMA
 from runners.records.shard import Shard
-from runners.study.history import History, read_history
+from runners.study.history import History, ShardLines, read_history
 
 GOOD = {"case_id": "a", "status": "ok", "warmup": False, "repetition": 1, "elapsed_s": 2.5}
 
@@ -25,11 +25,6 @@ def history_of(**fields: Any) -> History:  # noqa: ANN401
 def test_a_good_run_is_done_and_tells_its_time() -> None:
     assert ("a", False, 1) in history_of().done
     assert history_of().mean_s("a") == 2.5
-
-
-@pytest.mark.parametrize("repetition", [True, "1", 1.0, None, [], {}])
-def test_a_run_that_does_not_tell_its_repetition_is_not_done(repetition: object) -> None:
-    assert ("a", False, 1) not in history_of(repetition=repetition).done
 
 
 STUDY = load_study("quick")
@@ -76,3 +71,30 @@ def test_a_node_that_is_not_like_the_others_is_refused_by_name(tmp_path: Path) -
     folder = write(tmp_path, record("n1", 1))
     with pytest.raises(UserError, match=r"node n2 is not like 'n1'.*--spread per-node"):
         read_history(folder, STUDY, "other", "n2", "split-there")
+
+
+def test_all_that_a_next_attempt_asks_of_earlier_runs_comes_from_one_reading(
+    tmp_path: Path,
+) -> None:
+    timed = {"fixed_time": True, "metrics": {"rate": 40.0}}
+    folder = write(
+        tmp_path,
+        record("n1", 1, energy_pkg_j=5.0, metrics={"n": 1.0}),
+        record("n1", 2, status="failed"),
+        record("n1", 3, status="interrupted"),
+        record("n1", 1, warmup=True),
+        record("n1", 1, case_id="timed", **timed),
+    )
+    with (folder / "records" / "n1-0005.jsonl").open("ab") as shard:
+        shard.write(b'{"schema":5,"sta')
+
+    history = read_history(folder, STUDY, "same")
+
+    assert history.good == {
+        "a": {1: {"elapsed_s": 1.0, "energy_pkg_j": 5.0}},
+        "timed": {1: {"elapsed_s": 1.0, "metrics": {"rate": 40.0}}},
+    }
+    assert list(history.shards.values()) == [
+        *(ShardLines(1, 0), ShardLines(1, 0), ShardLines(0, 0), ShardLines(1, 0)),
+        ShardLines(1, 1),
+    ]
