@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from base.errors import StudyError
-from base.reading import number_or_nan
 from base.text import plural, shown
 from configs.app import Schedule, in_order
 from configs.decoding import InvalidError, decode
@@ -189,9 +188,7 @@ def adapt_threads(program: Program, request: Request, record: Mapping[str, Any])
 
 def told_by_loaded(record: Mapping[str, Any]) -> tuple[str, str] | None:
     """Return the library that runs a program's threads, if it loaded one, and what tells it."""
-    loaded = record.get("thread_libraries")
-    names = loaded if isinstance(loaded, list) else []
-    return threads_told_by(name for name in names if isinstance(name, str))
+    return threads_told_by(record.get("thread_libraries") or ())
 
 
 def _other_count(record: Mapping[str, Any]) -> int:
@@ -207,9 +204,8 @@ def _other_count(record: Mapping[str, Any]) -> int:
 
 
 def _is_rarely_sampled(record: Mapping[str, Any]) -> bool:
-    looks = number_or_nan(record["placement"].get("looks")) if "placement" in record else 0.0
-    long_enough = number_or_nan(record.get("elapsed_s")) >= TOO_SHORT_S
-    return not (long_enough and looks >= FEW_LOOKS)
+    looks = (record.get("placement") or {}).get("looks") or 0
+    return not (record.get("elapsed_s", 0.0) >= TOO_SHORT_S and looks >= FEW_LOOKS)
 
 
 def ignored_count(started: int, requested: int) -> str:
@@ -229,23 +225,19 @@ def raise_failure(request: Request, record: Mapping[str, Any]) -> None:
 
 
 def _reason(record: Mapping[str, Any]) -> str:
-    absent = _absent(record)
+    absent = record.get("unavailable") or {}
     if _is_unproved(record):
         return f"where its threads ran could not be proved: {absent.get('placement', 'no reason')}"
     if record["status"] == OK and (started := _other_count(record)):
         return f"it started {plural(started, 'thread')}, told {record['threads']}"
-    return str(record.get("reason") or absent.get("race_value", "") or record["status"])
+    reason: str = record.get("reason") or absent.get("race_value") or record["status"]
+    return reason
 
 
 def _is_unproved(record: Mapping[str, Any]) -> bool:
     """Return whether an unproved placement is all that is wrong with a run."""
     unproved = record["status"] == OK and verdict_of(record) == UNPROVED
-    return unproved and "race_value" not in _absent(record)
-
-
-def _absent(record: Mapping[str, Any]) -> Mapping[str, Any]:
-    unavailable = record.get("unavailable")
-    return unavailable if isinstance(unavailable, Mapping) else {}
+    return unproved and "race_value" not in (record.get("unavailable") or {})
 
 
 def _what_helps(request: Request, record: Mapping[str, Any]) -> str:
@@ -256,7 +248,7 @@ def _what_helps(request: Request, record: Mapping[str, Any]) -> str:
     if _is_unproved(record):
         longer = f"give it a larger size: a run of {LONG_ENOUGH_S:g} s or more can be proved"
         quieter = "see that nothing else keeps the node busy, then begin anew with --fresh"
-        return longer if number_or_nan(record.get("elapsed_s")) < LONG_ENOUGH_S else quieter
+        return longer if record["elapsed_s"] < LONG_ENOUGH_S else quieter
     if status == OK and request.of == METRIC:
         return "mend --metric, then give the new command"
     if status == OK and _reason(record).startswith(f"region {request.region}: "):

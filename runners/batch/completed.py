@@ -58,10 +58,10 @@ def read_completed(folder: Path, study_digest: str) -> CompletedRuns:
     for record in read_records(folder / "records"):
         if record.get("study_digest") != study_digest:
             continue
-        status, repetition = record.get("status"), record.get("repetition")
-        case_id = str(record.get("case_id"))
-        if status in FINAL and type(repetition) is int:
-            runs.setdefault((case_id, bool(record.get("warmup")), repetition), str(status))
+        status, case_id = record.get("status", ""), record.get("case_id", "")
+        if status in FINAL:
+            key = (case_id, bool(record.get("warmup")), record["repetition"])
+            runs.setdefault(key, status)
         elif status == SKIPPED:
             under = ", ".join(filter(None, (str(record.get("governor")), recorded_words(record))))
             wanted = f"{record.get('mapping')} under {under}"

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from math import inf
 from typing import Any
 
-from base.reading import number_or_nan
 from configs.repetitions import RACE_OF, Race
 from runners.records.disturbances import OWN, disturbances
-from runners.records.placed_runs import PROVED, UNPROVED, VIOLATED, observed_team, verdict_of
+from runners.records.placed_runs import VIOLATED, observed_team, verdict_of
+from runners.records.record import MAX_RACE_VALUE, MIN_RACE_VALUE
 from runners.records.status import CHECK_FAILED, FAILED, OK, PLACEMENT_VIOLATED, TIMEOUT
 
 # A case and its repetition, which counts from -1 downwards for the reference's warm-up runs.
@@ -47,8 +46,6 @@ _CASE_FAULTS = (FAILED, TIMEOUT, CHECK_FAILED, PLACEMENT_VIOLATED)
 # The overhead of a run where it was not recorded: perf's start, the record, reading the node's
 # state.
 OVERHEAD_S = 0.02
-# Values beyond these bounds have no useful logarithm.
-_MIN_VALUE, _MAX_VALUE = 1e-30, 1e30
 
 
 @dataclass(frozen=True)
@@ -139,8 +136,8 @@ def race_value(record: Mapping[str, Any], rule: Race) -> tuple[float | None, str
         absent = record["unavailable"].get(f"metrics.{rule.of}", "it was not found")
     if value is None:
         return None, absent
-    if not _MIN_VALUE < value < _MAX_VALUE:
-        needed = "more than 0" if value <= _MIN_VALUE else f"less than {_MAX_VALUE:g}"
+    if not MIN_RACE_VALUE <= value <= MAX_RACE_VALUE:
+        needed = "more than 0" if value < MIN_RACE_VALUE else f"at most {MAX_RACE_VALUE:g}"
         return None, f"{value:g} is no {rule.of} to compare: {needed} is needed"
     return value, ""
 
@@ -172,46 +169,31 @@ def race_fields(
 
 
 def race_run(record: Mapping[str, Any], rule: Race) -> RaceRun:
-    """Return a run as a race sees it.
+    """Return a run as a race sees it; what its record lacks stays unknown.
 
     In a race for time, a first run that reached its time limit took much longer than others.
     """
-    run = _run_without_value(record)
-    status: Any = record.get("status")
+    status, elapsed_s = record.get("status"), record.get("elapsed_s") or 0.0
+    seen = record.get("race_seen") or {}
+    run = RaceRun(
+        None,
+        elapsed_s,
+        placed=(VIOLATED if status == PLACEMENT_VIOLATED else seen.get("placement")) or "",
+        requested=seen.get("requested") or 0,
+        started=seen.get("started") or 0,
+        disturbed=seen.get("disturbed") or False,
+        took_s=seen.get("took_s") or 0.0,
+    )
     if status == OK:
-        value = number_or_nan(record.get("race_value"))
-        if _MIN_VALUE < value < _MAX_VALUE:
+        if (value := record.get("race_value")) is not None:
             return replace(run, value=value)
-        unavailable = record.get("unavailable")
-        absent = unavailable.get("race_value") if isinstance(unavailable, Mapping) else None
-        return replace(run, reason=str(absent or f"it has no {rule.of}"))
+        absent = (record.get("unavailable") or {}).get("race_value")
+        return replace(run, reason=absent or f"it has no {rule.of}")
     first = record.get("repetition") == 1
     if status == PLACEMENT_VIOLATED and (run.disturbed or not first):
         # On a busy node a short team may not be seen, so the share of such runs decides.
         return run
     if status not in _CASE_FAULTS:
         return run
-    reason = str(record.get("reason") or status)
     cut = status == TIMEOUT and rule.of_run_time and first and not record.get("warmup")
-    return replace(run, reason=reason, cut=cut)
-
-
-def _run_without_value(record: Mapping[str, Any]) -> RaceRun:
-    """Return a run without value and reason; fields that the record lacks stay unknown."""
-    elapsed_s = number_or_nan(record.get("elapsed_s"))
-    fields = record.get("race_seen")
-    seen: Mapping[str, Any] = fields if isinstance(fields, Mapping) else {}
-    violated = record.get("status") == PLACEMENT_VIOLATED
-    placed = VIOLATED if violated else seen.get("placement")
-    counts = [seen.get(name) for name in ("requested", "started")]
-    requested, started = (count if type(count) is int else 0 for count in counts)
-    took_s = number_or_nan(seen.get("took_s"))
-    return RaceRun(
-        None,
-        elapsed_s if elapsed_s > 0 else 0.0,
-        placed=placed if placed in (PROVED, UNPROVED, VIOLATED) else "",
-        requested=requested,
-        started=started,
-        disturbed=seen.get("disturbed") is True,
-        took_s=took_s if 0 < took_s < inf else 0.0,
-    )
+    return replace(run, reason=record.get("reason") or status, cut=cut)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import ulp
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, Literal, get_type_hints
 
 from msgspec import Meta, Struct
 from msgspec.structs import fields
@@ -25,13 +25,17 @@ SCHEMA = 5
 
 _ABOVE_0 = ulp(0.0)
 _MAX_J = MAX_POWER_W * MAX_DURATION_S
+# Values beyond these have no useful logarithm.
+MIN_RACE_VALUE, MAX_RACE_VALUE = 1e-30, 1e30
 # From here on, floats cannot represent every whole number.
 _MAX_WHOLE = 2**53 - 1
 
 Whole = Annotated[int, Meta(ge=-_MAX_WHOLE, le=_MAX_WHOLE)]
 FromOne = Annotated[int, Meta(ge=1, le=_MAX_WHOLE)]
+FromZero = Annotated[int, Meta(ge=0, le=_MAX_WHOLE)]
 # A program may print any number, as long as sums of squares over runs stay finite.
 Number = Annotated[float, Meta(ge=-1e100, le=1e100)]
+RaceValue = Annotated[float, Meta(ge=MIN_RACE_VALUE, le=MAX_RACE_VALUE)]
 Count = Annotated[float, Meta(ge=0, le=2.0**64)]
 Seconds = Annotated[float, Meta(ge=0, le=MAX_DURATION_S)]
 Period = Annotated[float, Meta(ge=_ABOVE_0, le=MAX_DURATION_S)]
@@ -93,9 +97,9 @@ class Placement(Struct, kw_only=True):
 class RaceSeen(Struct, kw_only=True):
     """What a race knows of a run beside its value."""
 
-    placement: str | None = None
-    requested: Whole | None = None
-    started: Whole | None = None
+    placement: Literal["proved", "unproved", "violated"] | None = None
+    requested: FromZero | None = None
+    started: FromZero | None = None
     disturbed: bool | None = None
     took_s: Seconds | None = None
 
@@ -146,7 +150,7 @@ class Identity(Struct, kw_only=True):
     `decide` alone: `first`, `max`, `within_s`. In a [race](repetitions.md#a-race) `race` alone:
     `of`, `better`, `margin`, `within_s`, `runs` (a number, `any`, or none), and `cases`, the number
     of its cases, including those that there was no time for"""
-    race_value: Number | None = None
+    race_value: RaceValue | None = None
     """only in a race: the number that rates a good run; if there is none, `unavailable` has the
     reason"""
     race_seen: RaceSeen | None = None

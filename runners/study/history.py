@@ -8,11 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from base.errors import UserError
-from base.reading import number_or_nan
 from base.text import shown
 from configs.repetitions import PRECISION_OF, Precision, Race
 from configs.study import Study
-from runners.measure.conditions.temperature import recorded_reference_c
 from runners.plan.runs import RunKey
 from runners.records.kept_facts import what_changed
 from runners.records.line import InvalidLine
@@ -78,18 +76,18 @@ class History:
 
     def add(self, record: Mapping[str, Any]) -> None:
         """Add one record; an interrupted run is still pending."""
-        status, case_id = record.get("status"), str(record.get("case_id"))
-        repetition = record.get("repetition")
-        if isinstance(program := record.get("program_digest"), str):
+        status, case_id = record.get("status"), record.get("case_id", "")
+        if program := record.get("program_digest"):
             self.programs.setdefault(case_id, set()).add(program)
-        if isinstance(environment := record.get("environment_digest"), str):
+        if environment := record.get("environment_digest"):
             self.environments.setdefault(case_id, set()).add(environment)
-        if self.temperature_reference_c is None:
-            self.temperature_reference_c = recorded_reference_c(record)
+        self.temperature_reference_c = self.temperature_reference_c or record.get(
+            "temperature_reference_c"
+        )
         if status == SKIPPED:
-            self.skipped_cases.add((case_id, str(record.get("reason"))))
-        elif status in FINAL and type(repetition) is int:
-            key = (case_id, bool(record.get("warmup")), repetition)
+            self.skipped_cases.add((case_id, record.get("reason", "")))
+        elif status in FINAL:
+            key = (case_id, bool(record.get("warmup")), record["repetition"])
             # The first of several records of one run counts, as in the analysis.
             if key not in self.done:
                 self._add_run(key, record)
@@ -97,7 +95,7 @@ class History:
 
     def _add_run(self, key: RunKey, record: Mapping[str, Any]) -> None:
         case_id, warmup, repetition = key
-        status, elapsed_s = record.get("status"), record.get("elapsed_s")
+        status, elapsed_s = record["status"], record.get("elapsed_s")
         if status == OK and not warmup:
             compared = self.good.setdefault(case_id, {})[repetition] = _compared(record)
             self.settings.add(case_id, record)
@@ -108,8 +106,7 @@ class History:
             run = self.race_runs[of_race] = race_run(record, self.race)
             self.spent_s += took(run)
         else:
-            took_s = number_or_nan(elapsed_s)
-            self.spent_s += OVERHEAD_S + (took_s if took_s > 0 else 0.0)
+            self.spent_s += OVERHEAD_S + (elapsed_s or 0.0)
         if status == OK and elapsed_s is not None:
             count, total_s = self.times.get(case_id, (0, 0.0))
             self.times[case_id] = (count + 1, total_s + elapsed_s)

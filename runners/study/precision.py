@@ -61,13 +61,9 @@ def half_width(of: Moments) -> float:
 
 
 def figures_of(record: Mapping[str, Any]) -> dict[str, float]:
-    """Return the figures of a good run's record by word of PRECISION_OF, positive numbers only."""
+    """Return the figures of a good run's record by word of PRECISION_OF, those that it has."""
     values = {word: record.get(name) for word, name in PRECISION_OF.items()}
-    return {
-        word: value
-        for word, value in values.items()
-        if isinstance(value, float) and isfinite(value) and value > 0
-    }
+    return {word: value for word, value in values.items() if value is not None}
 
 
 @dataclass

@@ -13,9 +13,9 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from base.reading import Reading, Unavailable, known, number_or_nan, reading_of
+from base.reading import Reading, Unavailable, known, reading_of
 from base.units import HIGHEST_C, LOWEST_C, duration
 from runners.host.tree import Tree
 from runners.measure.meter import BeforeAfterMeter
@@ -139,16 +139,6 @@ class Gate:
                 lost = f"{package}, of {reference_c:g} °C at the start, has no sensor"
                 problems.setdefault(package, lost)
         return hot, next(iter(problems.values()), "")
-
-
-def recorded_reference_c(record: Mapping[str, Any]) -> dict[str, float] | None:
-    """Return the start-of-study temperatures that a record holds, or None when it holds none."""
-    found = record.get("temperature_reference_c")
-    if not isinstance(found, dict) or not found:
-        return None
-    # NaN is not in the range either.
-    valid = all(LOWEST_C < number_or_nan(value) < HIGHEST_C for value in found.values())
-    return found if valid else None
 
 
 def find_sensors(tree: Tree, topology: Topology) -> dict[str, str]:

@@ -138,7 +138,7 @@ def test_where_somebody_says_how_many_threads_there_are_these_are_not_changed() 
 
 
 def test_a_library_that_the_program_has_loaded_tells_how_to_say_how_many_once() -> None:
-    loaded = {"thread_libraries": [7, "libgomp.so.1", "libscipy_openblas64_-99b7.so"]}
+    loaded = {"thread_libraries": ["libgomp.so.1", "libscipy_openblas64_-99b7.so"]}
 
     asked = adapt_threads(OTHER, request(), FEW | loaded)
 

@@ -149,6 +149,13 @@ def test_an_event_is_named_once_where_its_field_has_the_reason() -> None:
 
 
 PLACEMENTS: list[Any] = [{"verdict": 1}, {"threads": [{"cpu_s": "1"}]}, []]
+SEEN: list[Any] = [
+    7,
+    {"placement": ["proved"]},
+    {"requested": "4"},
+    {"started": -1},
+    {"took_s": -1},
+]
 
 
 @pytest.mark.parametrize(
@@ -158,6 +165,10 @@ PLACEMENTS: list[Any] = [{"verdict": 1}, {"threads": [{"cpu_s": "1"}]}, []]
         *[("threads", count) for count in (0, -2, 2.5, "2", 2**53)],
         *[("driver", text) for text in (1, ["intel_pstate"])],
         *[("placement", placement) for placement in PLACEMENTS],
+        *[("race_seen", seen) for seen in SEEN],
+        *[("race_value", number) for number in (0.0, -1.0, 1e300, "2", True, math.nan)],
+        ("temperature_reference_c", "hot"),
+        *[("thread_libraries", libraries) for libraries in ("libomp", [1])],
     ],
 )
 def test_what_no_record_can_have_is_left_out_with_the_reason(name: str, value: object) -> None:

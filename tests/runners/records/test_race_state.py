@@ -62,7 +62,7 @@ def test_a_run_that_takes_long_is_not_ended_for_a_regions_sake() -> None:
     [
         ("other", "stdout has nothing that matches 'x'"),
         ("wrong", "-1 is no wrong to compare: more than 0 is needed"),
-        ("huge", "1e+300 is no huge to compare: less than 1e+30 is needed"),
+        ("huge", "1e+300 is no huge to compare: at most 1e+30 is needed"),
         ("energy", "no permission"),
         ("edp", "no permission"),
     ],
@@ -109,13 +109,6 @@ def test_what_was_seen_of_a_run_is_in_its_record() -> None:
     assert race_run(record, Race()) == seen
 
 
-@pytest.mark.parametrize(
-    "seen", [7, {"placement": ["proved"], "requested": "4", "started": True, "disturbed": 1}]
-)
-def test_what_a_hostile_record_says_was_seen_is_nothing(seen: object) -> None:
-    assert race_run(GOOD | {"race_value": 2.0, "race_seen": seen}, Race()) == RaceRun(2.0, 2.0)
-
-
 @pytest.mark.parametrize("status", ["settings-changed", "suspended", "clock-drifted"])
 def test_a_case_is_not_to_blame_for_what_others_do(status: str) -> None:
     assert race_run(GOOD | {"status": status, "reason": "x"}, Race()) == RaceRun(None, 2.0)
@@ -130,8 +123,5 @@ def test_a_first_run_that_reaches_its_limit_was_cut_when_time_is_raced_for() -> 
     assert race_run(record | {"repetition": 1}, Race("energy")) == later
 
 
-@pytest.mark.parametrize("value", [None, "2", True, float("nan"), 0.0, -1.0, 1e300])
-def test_hostile_values_are_none(value: object) -> None:
-    record = GOOD | {"race_value": value, "elapsed_s": "x"}
-    found = race_run(record, Race())
-    assert found == RaceRun(None, 0.0, "it has no time")
+def test_a_good_run_without_a_value_says_what_it_lacks() -> None:
+    assert race_run(GOOD, Race()) == RaceRun(None, 2.0, "it has no time")

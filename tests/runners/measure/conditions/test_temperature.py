@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,7 +16,6 @@ from runners.measure.conditions.temperature import (
     NO_SENSOR,
     Gate,
     Thermometer,
-    recorded_reference_c,
 )
 from runners.node.topology import Topology
 from tests.runners.sensor_trees import ONE_PACKAGE, TWO_PACKAGES, hwmon, zone
@@ -269,14 +267,3 @@ def test_a_package_that_was_not_there_at_the_start_is_not_judged(tmp_path: Path)
     reading = gate.wait(nothing)
     assert "gate_reached" not in reading.fields
     assert "package 0 had no temperature" in reading.unavailable["gate_reached"]
-
-
-@pytest.mark.parametrize(
-    "value",
-    [
-        *(None, {}, [], "hot"),
-        *({"package 0": value} for value in ("45", None, True, math.nan, -math.inf, 10**30)),
-    ],
-)
-def test_no_record_makes_a_wrong_reference(value: object) -> None:
-    assert recorded_reference_c({"temperature_reference_c": value}) is None
