@@ -227,7 +227,7 @@ def _observe(
         looks=sampler.samples,
         perf_output=perf_output,
         perf_problem=perf.problem if perf else harness.perf_problem,
-        perf_command=perf.command if perf else (),
+        perf_command=tuple(harness.perf_command or ()) if perf else (),
         cost=cost,
         hotplugged_cpus=sampler.hotplugged_cpus,
         unmet=unmet,

@@ -170,8 +170,15 @@ def for_guests() -> Remedy:
 
 
 def tool_versions(tools: Mapping[str, str]) -> dict[str, str]:
-    """Return what `--version` prints for each tool, by name; `not known` where it fails."""
-    return {name: ask_version(path) or "not known" for name, path in tools.items()}
+    """Return what `--version` prints for each tool, by name; `not known` where it fails.
+
+    Without the name, which `perf version 6.1` and `taskset from util-linux 2.38` begin with.
+    """
+    return {
+        name: re.sub(rf"^{re.escape(name)} (?:version |from )?", "", ask_version(path) or "")
+        or "not known"
+        for name, path in tools.items()
+    }
 
 
 def build_of(program: Path) -> str | Unavailable:

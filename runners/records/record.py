@@ -294,7 +294,7 @@ class Launch(GuestCase):
     those kept that affect programs: `OMP_…`, `KMP_…`, `GOMP_…`, `LD_…`, `GLIBC_TUNABLES`,
     `MALLOC_…` and those of OpenBLAS, MKL, BLIS and MPI"""
     perf_command: list[str] | None = None
-    """the `perf stat` that was attached to the program"""
+    """the `perf stat` that was attached to the program, without what attached it"""
     runtime: Object | None = None
     """`name`, `path`, `version` of the OpenMP runtime that the loader gives the program"""
     build: str | None = None

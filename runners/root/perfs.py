@@ -114,7 +114,7 @@ class Perfs:
             if file is not None:
                 os.close(file)
             raise
-        answer: dict[str, Any] = {"problem": perf.problem, "command": perf.command}
+        answer: dict[str, Any] = {"problem": perf.problem}
         if perf.problem:
             perf.close()
             return answer, file

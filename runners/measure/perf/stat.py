@@ -56,10 +56,9 @@ def find_perf() -> str | None:
 
 
 class Perf(Protocol):
-    """A perf that counts; `problem` is empty, or why it does not, `command` is its command line."""
+    """A perf that counts; `problem` is empty, or why it does not."""
 
     problem: str
-    command: tuple[str, ...]
 
     def enable(self) -> None:
         """Turn the counters on again."""
@@ -119,7 +118,7 @@ class PerfStat:
         self._errors = os.memfd_create("perf-errors")
         control_read, self._control = os.pipe()
         self._acknowledge, ack_write = os.pipe()
-        self.command = (
+        started = (
             *(f"/proc/self/fd/{self._output}" if word == OUTPUT else word for word in command),
             # Counters are off until perf reads `enable`; it answers `ack`.
             *("-D", "-1", "--control", f"fd:{control_read},{ack_write}"),
@@ -129,7 +128,7 @@ class PerfStat:
         self._process: subprocess.Popen[bytes] | None = None
         try:
             self._process = subprocess.Popen(
-                self.command,
+                started,
                 stdin=subprocess.PIPE if cat else subprocess.DEVNULL,
                 stdout=self._errors,
                 stderr=self._errors,
@@ -143,7 +142,7 @@ class PerfStat:
             if is_shortage(error):
                 self.close()
                 raise
-            self.problem = f"{self.command[0]}: {error.strerror}"
+            self.problem = f"{command[0]}: {error.strerror}"
         finally:
             os.close(control_read)
             os.close(ack_write)
@@ -242,12 +241,11 @@ class PerfOfRoot:
         self._helper, self._output = helper, output
         self._number: int | None = None
         self._recording: int | None = None
-        self.problem, self.command = "", (*command, *target)
+        self.problem, self._perf = "", command[0]
         options = {"command": list(command), "target": list(target), "cat": cat, "enabled": enabled}
         answer = self._ask("perf", recording=output is not None, **options)
         if "number" in answer:
             self._number = answer["number"]
-            self.command = tuple(answer["command"])
 
     def enable(self) -> None:
         """Turn the counters on again."""
@@ -282,7 +280,7 @@ class PerfOfRoot:
             if received is not None:
                 self._recording = received
         except OSError as error:
-            answer = {"problem": f"{self.command[0]}: {error.strerror}"}
+            answer = {"problem": f"{self._perf}: {error.strerror}"}
         except RefusedError as error:
             answer = {"problem": str(error)}
         self.problem = answer.get("problem", "")
