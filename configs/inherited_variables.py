@@ -137,11 +137,8 @@ def inherited_variables(
     return {name: _kept(name, value) for name, value in sorted(counted.items())}
 
 
-def variable_changes(then: Mapping[str, object], now: Mapping[str, object]) -> list[str]:
-    """Return in a sentence each how variables differ, by what `inherited_variables` kept of them.
-
-    Both may be from files, which may hold anything.
-    """
+def variable_changes(then: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
+    """Return in a sentence each how variables differ, as `inherited_variables` keeps them."""
     return [
         _change(name, then.get(name), now.get(name))
         for name in sorted({*then, *now})
@@ -171,16 +168,15 @@ def _kept(name: str, value: str) -> str:
     return f"{_DIGEST}{digest[:_DIGITS]}"
 
 
-def _change(name: str, then: object, now: object) -> str:
+def _change(name: str, then: str | None, now: str | None) -> str:
     told = shown(name)[1:-1]
-    values = [of for of in (then, now) if of is not None]
-    if any(str(of).startswith(_DIGEST) for of in values):
+    if any(value and value.startswith(_DIGEST) for value in (then, now)):
         if then is None:
             return f"{told} is set, and was not"
         return f"{told} was set, and is not" if now is None else f"{told} has another value"
-    if name in _LISTS and len(values) == 2:
-        return f"{told} {_list_change(str(then).split(':'), str(now).split(':'))}"
-    was, is_now = ("not set" if of is None else shown(of) for of in (then, now))
+    if name in _LISTS and then is not None and now is not None:
+        return f"{told} {_list_change(then.split(':'), now.split(':'))}"
+    was, is_now = ("not set" if value is None else shown(value) for value in (then, now))
     return f"{told} was {was}, now {is_now}"
 
 

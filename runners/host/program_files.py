@@ -22,13 +22,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from base.command import CommandResult, output_of, run
 from base.errors import ShortageError, is_shortage
 from base.files import open_regular, read_regular, sha256_of_json
 from configs.variables import BY_AFFINITY
 from runners.host.elf import UnreadableProgramError, has_loader
+from runners.records.kept_facts import ProgramFacts, ProgramFile
 
 PROGRAM = "program"
 RUNTIME_NAMES = {"libgomp": "libgomp", "libomp": "libomp", "libiomp5": "libomp"}
@@ -80,14 +80,14 @@ class ProgramFiles:
         """The SHA-256 of all digests by part; the files' paths do not count."""
         return sha256_of_json(self.digests)
 
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> ProgramFacts:
         """Return what is stored beside the records."""
         files = {
-            part: {"path": str(path), "sha256": self.digests[part]}
+            part: ProgramFile(str(path), self.digests[part])
             for part, path in self.paths.items()
             if part in self.digests
         }
-        return {"files": files, "unavailable": self.unavailable}
+        return ProgramFacts(files, self.unavailable)
 
 
 def programs_in(program: Path, arguments: Iterable[str]) -> tuple[Path, ...]:

@@ -9,12 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+from msgspec import Struct, to_builtins
+
+from base.decoding import converted
 from base.files import read_object
 from base.text import first_of, one_line, shown
 from configs.inherited_variables import variable_changes
 from configs.results_folder import ENVIRONMENTS, NODES, PROGRAMS
+from runners.records.node_file import NodeFile
 
 # The largest known nodes have files of some 2 MiB.
 _MAX_BYTES = 16 * 1024 * 1024
@@ -60,16 +64,38 @@ _DIGEST_TOPOLOGY = ("cores", "caches", "numa", "online")
 _DIGEST_CPUFREQ = ("drivers", "mode", "turbo")
 _SHOWN_DIGITS = 12
 _MAX_CHARACTERS = 300
-# The key of the variables in their file.
-VARIABLES = "variables"
 
 
-def load_facts(folder: Path, digest: object) -> dict[str, Any] | None:
-    """Return the object in the file that the digest names; None when it cannot be read."""
-    if not isinstance(digest, str) or _DIGEST.fullmatch(digest) is None:
+class ProgramFile(Struct, frozen=True):
+    """A file of a program."""
+
+    path: str
+    sha256: str
+
+
+class ProgramFacts(Struct, frozen=True):
+    """The files of a program by their part in it, and why a part is not known."""
+
+    files: dict[str, ProgramFile]
+    unavailable: dict[str, str] = {}
+
+
+class EnvironmentFacts(Struct, frozen=True):
+    """The inherited variables that count, with their values or digests."""
+
+    variables: dict[str, str]
+
+
+Facts = TypeVar("Facts", NodeFile, ProgramFacts, EnvironmentFacts)
+
+
+def kept_facts(folder: Path, digest: str | None, kind: type[Facts]) -> Facts | None:
+    """Return the facts in the file that the digest names; None when it cannot be read."""
+    if digest is None or _DIGEST.fullmatch(digest) is None:
         return None
     try:
-        return read_object(folder / f"{digest}.json", _MAX_BYTES)
+        # Paths and variables may have bytes that are no UTF-8, which only Python's JSON keeps.
+        return converted(read_object(folder / f"{digest}.json", _MAX_BYTES), kind)
     except (OSError, ValueError):
         return None
 
@@ -94,17 +120,26 @@ def what_changed(folder: Path, now: Mapping[str, Any], record: Mapping[str, Any]
     `folder` holds the records, and in `nodes` the facts of their nodes. Where these are gone, the
     facts in the record itself are compared.
     """
-    then = _load_digest_facts(folder, record.get("node_digest"))
-    if then is not None and now:
-        return _differences(folder, then, digest_facts(now))
+    try:
+        facts = converted(now, NodeFile)
+    except ValueError:
+        facts = None
+    then = kept_facts(folder / NODES, record.get("node_digest"), NodeFile)
+    if then and facts and then.topology and facts.topology:
+        return _differences(folder, _digest_facts_of(then), _digest_facts_of(facts))
     names = [name for name in ("kernel", "smt", "microcode") if name in record]
     return _differences(folder, record, {name: now.get(name) for name in names})
 
 
 def changed_between(folder: Path, first: str, second: str) -> str:
     """Return which facts differ between the nodes of two digests, from their files in `nodes`."""
-    then, now = (_load_digest_facts(folder, digest) for digest in (first, second))
-    return _differences(folder, then or {}, now if then and now else {})
+    nodes = [kept_facts(folder / NODES, digest, NodeFile) for digest in (first, second)]
+    then, now = (_digest_facts_of(node) if node and node.topology else {} for node in nodes)
+    return _differences(folder, then, now if then else {})
+
+
+def _digest_facts_of(node: NodeFile) -> dict[str, Any]:
+    return digest_facts(to_builtins(node))
 
 
 def _differences(folder: Path, then: Mapping[str, Any], now: Mapping[str, Any]) -> str:
@@ -135,22 +170,10 @@ def _value(value: object) -> str:
     if isinstance(value, bool):
         return "on" if value else "off"
     if isinstance(value, list):
-        value = ", ".join(f"{_get(item, 'name')} {_get(item, 'cpus')}" for item in value)
+        value = ", ".join(f"{kind['name']} {kind['cpus']}" for kind in value)
     elif isinstance(value, dict):
         value = ", ".join(f"{key} on {cpus}" for key, cpus in value.items()) or "none"
     return shown(value)
-
-
-def _get(item: object, name: str) -> str:
-    return str(item.get(name)) if isinstance(item, dict) else "?"
-
-
-def _load_digest_facts(folder: Path, digest: object) -> dict[str, Any] | None:
-    """Return the digest facts of the node with this digest; None if missing or malformed."""
-    try:
-        return digest_facts(load_facts(folder / NODES, digest) or {})
-    except (LookupError, TypeError, AttributeError):
-        return None
 
 
 def changed_programs(folder: Path, first: str, second: str) -> str:
@@ -160,41 +183,33 @@ def changed_programs(folder: Path, first: str, second: str) -> str:
 
 def files_between(first: tuple[Path, str], second: tuple[Path, str]) -> str:
     """Return the same of two digests that are each kept in a results folder of its own."""
-    then, now = (load_facts(folder / PROGRAMS, digest) for folder, digest in (first, second))
+    then, now = (
+        kept_facts(folder / PROGRAMS, digest, ProgramFacts) for folder, digest in (first, second)
+    )
     return program_changes(then, now)
 
 
-def program_changes(before: Mapping[str, Any] | None, now: Mapping[str, Any] | None) -> str:
+def program_changes(before: ProgramFacts | None, now: ProgramFacts | None) -> str:
     """Return in words which files differ between the facts of two programs, if they are known."""
-    then, files = (facts.get("files") if facts else None for facts in (before, now))
-    lines: list[str] = []
-    if isinstance(then, dict) and isinstance(files, dict):
-        lines += _file_differences(then, files)
+    lines = list(_file_differences(before.files, now.files)) if before and now else []
     if not lines:
         return f"which files differ is not known (expected {PROGRAMS}/ beside the records)"
     return first_of(lines, _MAX_NAMED)
 
 
-def _file_differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
-    """Describe the parts that differ; both sides may be from files, which may hold anything."""
+def _file_differences(
+    then: Mapping[str, ProgramFile], now: Mapping[str, ProgramFile]
+) -> Iterator[str]:
     for part in dict.fromkeys([*then, *now]):
-        old, new = (_file_of(files, part) for files in (then, now))
+        old, new = then.get(part), now.get(part)
+        path = one_line((new or then[part]).path, _MAX_CHARACTERS)
         if old is None:
-            yield f"{shown(part)} is new: {_text(new, 'path')}"
+            yield f"{shown(part)} is new: {path}"
         elif new is None:
-            yield f"{shown(part)} is gone: {_text(old, 'path')}"
-        elif old.get("sha256") != new.get("sha256"):
-            was, is_now = (_text(of, "sha256")[:_SHOWN_DIGITS] for of in (old, new))
-            yield f"{shown(part)} was {was}, now {is_now}: {_text(new, 'path')}"
-
-
-def _text(of: Mapping[str, Any] | None, name: str) -> str:
-    return one_line(str((of or {}).get(name)), _MAX_CHARACTERS)
-
-
-def _file_of(files: Mapping[str, Any], part: str) -> Mapping[str, Any] | None:
-    file = files.get(part)
-    return file if isinstance(file, dict) else None
+            yield f"{shown(part)} is gone: {path}"
+        elif old.sha256 != new.sha256:
+            was, is_now = (one_line(file.sha256)[:_SHOWN_DIGITS] for file in (old, new))
+            yield f"{shown(part)} was {was}, now {is_now}: {path}"
 
 
 def changed_variables(folder: Path, first: str, second: str) -> str:
@@ -207,16 +222,18 @@ def changed_variables(folder: Path, first: str, second: str) -> str:
 
 def variables_between(first: tuple[Path, str], second: tuple[Path, str]) -> str:
     """Return the same of two digests that are each kept in a results folder of its own."""
-    then, now = (load_facts(folder / ENVIRONMENTS, digest) for folder, digest in (first, second))
+    then, now = (
+        kept_facts(folder / ENVIRONMENTS, digest, EnvironmentFacts)
+        for folder, digest in (first, second)
+    )
     return environment_changes(then, now)
 
 
-def environment_changes(before: Mapping[str, Any] | None, now: Mapping[str, Any] | None) -> str:
+def environment_changes(before: EnvironmentFacts | None, now: EnvironmentFacts | None) -> str:
     """Return in words which variables differ between the facts of two environments.
 
     Empty where none does.
     """
-    then, these = (of.get(VARIABLES) if of else None for of in (before, now))
-    if isinstance(then, dict) and isinstance(these, dict):
-        return first_of(variable_changes(then, these), _MAX_NAMED)
+    if before and now:
+        return first_of(variable_changes(before.variables, now.variables), _MAX_NAMED)
     return f"which variables differ is not known (expected {ENVIRONMENTS}/ beside the records)"

@@ -9,16 +9,19 @@ old markers. They serve messages only: which runs were made is read from the rec
 from __future__ import annotations
 
 import errno
-import json
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
+import msgspec
+from msgspec import Meta, Struct
+
+from base.decoding import Text, decoded
 from base.errors import StoppedError
-from base.files import read_object
+from base.files import read_regular
 from base.folders import OpenFolder
 from base.text import one_line, plural
 from base.units import utc_now
@@ -35,6 +38,19 @@ SUFFIX = ".under-way"
 # character, fits in when the disk is full.
 _BYTES = 2048
 _REASON_CHARACTERS = 400
+
+
+class Marker(Struct, frozen=True):
+    """A marker's content: the attempt's process with its start in clock ticks, and its end.
+
+    `reason` is why it gave up; empty as long as it has not.
+    """
+
+    pid: Annotated[int, Meta(ge=1, le=2**31)]
+    started: Annotated[int, Meta(ge=0, le=2**53)]
+    boot_id: Text
+    began_at: Text
+    reason: Text = ""
 
 
 @contextmanager
@@ -56,15 +72,9 @@ def attempt_marker(shard: Path, node_id: str, tree: Tree) -> Iterator[None]:
 
 def _marked(folder: OpenFolder, name: str, node_id: str, tree: Tree) -> Iterator[None]:
     task = read_task(tree, os.getpid())
-    fields = {
-        "pid": os.getpid(),
-        "started": task.started if task else 0,
-        "boot_id": boot_id_of(tree),
-        "began_at": utc_now(),
-        "reason": "",
-    }
+    marker = Marker(os.getpid(), task.started if task else 0, boot_id_of(tree), utc_now())
     old_markers = [ended.path.name for ended in ended_attempts(folder.path, node_id, tree)]
-    descriptor = _create(folder, name, fields)
+    descriptor = _create(folder, name, marker)
     with suppress(OSError):
         folder.sync()
     for old in old_markers:
@@ -77,12 +87,13 @@ def _marked(folder: OpenFolder, name: str, node_id: str, tree: Tree) -> Iterator
         # The command itself reports an orderly stop.
         stopped = isinstance(error, (KeyboardInterrupt, StoppedError))
         reason = one_line(str(error), _REASON_CHARACTERS)
-        _end(folder, name, descriptor, None if stopped else fields | {"reason": reason})
+        gave_up = msgspec.structs.replace(marker, reason=reason)
+        _end(folder, name, descriptor, None if stopped else gave_up)
         raise
     _end(folder, name, descriptor, None)
 
 
-def _create(folder: OpenFolder, name: str, fields: Mapping[str, Any]) -> int | None:
+def _create(folder: OpenFolder, name: str, marker: Marker) -> int | None:
     """Write a new marker; return its descriptor, None when it cannot be written."""
     try:
         # An attempt without a record leaves its number free, and perhaps its marker.
@@ -92,33 +103,31 @@ def _create(folder: OpenFolder, name: str, fields: Mapping[str, Any]) -> int | N
     except OSError:
         return None
     try:
-        _write(descriptor, fields)
+        _write(descriptor, marker)
     except OSError:
         _end(folder, name, descriptor, None)
         return None
     return descriptor
 
 
-def _end(
-    folder: OpenFolder, name: str, descriptor: int | None, fields: Mapping[str, Any] | None
-) -> None:
-    """Write the marker of an attempt that gave up; without `fields` remove it."""
+def _end(folder: OpenFolder, name: str, descriptor: int | None, marker: Marker | None) -> None:
+    """Write the marker of an attempt that gave up; without one remove it."""
     if descriptor is None:
         return
     try:
-        if fields:
-            _write(descriptor, fields)
+        if marker:
+            _write(descriptor, marker)
     except OSError:
         # Without the reason the marker would say that the attempt was killed from outside.
-        fields = None
-    if not fields:
+        marker = None
+    if not marker:
         with suppress(OSError):
             folder.remove(name)
     os.close(descriptor)
 
 
-def _write(descriptor: int, fields: Mapping[str, Any]) -> None:
-    data = json.dumps(fields, ensure_ascii=False).encode().ljust(_BYTES - 1) + b"\n"
+def _write(descriptor: int, marker: Marker) -> None:
+    data = msgspec.json.encode(marker).ljust(_BYTES - 1) + b"\n"
     if os.pwrite(descriptor, data, 0) != len(data):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     os.fsync(descriptor)
@@ -172,32 +181,22 @@ def _ended(records: Path, node_id: str, tree: Tree) -> Iterator[EndedAttempt]:
         name = SHARD.fullmatch(path.with_suffix(".jsonl").name)
         if name is None or name["node"] != node_id:
             continue
-        number, fields = int(name["attempt"]), _read(path)
+        number = int(name["attempt"])
         who = f"attempt {number}"
-        pid, started = fields.get("pid"), fields.get("started")
-        if not (isinstance(pid, int) and isinstance(started, int)):
+        try:
+            marker = decoded(read_regular(path, _BYTES, links=False), Marker)
+        except (OSError, ValueError):
             # A power cut can empty the file.
             how = "did not end well, and its file does not tell how,"
             yield EndedAttempt(path, number, who, how)
             continue
-        rebooted = fields.get("boot_id") != boot_id_of(tree)
-        task = None if rebooted else read_task(tree, pid)
-        reason = _text(fields, "reason")
-        if reason or task is None or task.started != started:
+        rebooted = marker.boot_id != boot_id_of(tree)
+        task = None if rebooted else read_task(tree, marker.pid)
+        reason, began_at = (
+            one_line(text, _REASON_CHARACTERS) for text in (marker.reason, marker.began_at)
+        )
+        if reason or task is None or task.started != marker.started:
             since = " (the node was rebooted since)" if rebooted else ""
             how = f"gave up ({reason})" if reason else f"was ended from outside{since}"
-            who = f"{who} (process {pid}, began {_text(fields, 'began_at')})"
+            who = f"{who} (process {marker.pid}, began {began_at})"
             yield EndedAttempt(path, number, who, how)
-
-
-def _read(path: Path) -> Mapping[str, Any]:
-    """Return a marker's fields; none when the file cannot be read or is no JSON object."""
-    try:
-        return read_object(path, _BYTES, links=False)
-    except (OSError, ValueError):
-        return {}
-
-
-def _text(fields: Mapping[str, Any], name: str) -> str:
-    text = fields.get(name)
-    return one_line(text, _REASON_CHARACTERS) if isinstance(text, str) else ""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from base.errors import UserError
 from base.files import sha256_of_json, write_json
@@ -13,7 +12,7 @@ from configs.inherited_variables import PATH, inherited_variables
 from configs.results_folder import ENVIRONMENTS
 from runners.plan.case import Case
 from runners.plan.command_line import Launch
-from runners.records.kept_facts import VARIABLES, environment_changes, load_facts
+from runners.records.kept_facts import EnvironmentFacts, environment_changes, kept_facts
 from runners.study.programs import WAYS_ON
 
 
@@ -47,9 +46,9 @@ class StudyEnvironment:
         """
         for case_id, (digest, now) in self.by_case.items():
             for other in sorted(set(recorded.get(case_id, ())) - {digest}):
-                then = load_facts(folder / ENVIRONMENTS, other)
-                before, after = _without_path(then), _without_path({VARIABLES: now})
-                if changes := environment_changes(before, after):
+                then = kept_facts(folder / ENVIRONMENTS, other, EnvironmentFacts)
+                before = _without_path(then.variables) if then else None
+                if changes := environment_changes(before, _without_path(now)):
                     raise UserError(
                         f"{folder}: the environment is not that of the runs there: {changes}; "
                         f"{WAYS_ON}"
@@ -59,11 +58,8 @@ class StudyEnvironment:
         """Write the variables beside the records; raises StudyError."""
         for digest, variables in dict(self.by_case.values()).items():
             path = folder / ENVIRONMENTS / f"{digest}.json"
-            write_json(path, {VARIABLES: variables}, sort_keys=True)
+            write_json(path, {"variables": variables}, sort_keys=True)
 
 
-def _without_path(facts: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-    variables = facts.get(VARIABLES) if facts else None
-    if not isinstance(variables, dict):
-        return facts
-    return {VARIABLES: {name: of for name, of in variables.items() if name != PATH}}
+def _without_path(variables: Mapping[str, str]) -> EnvironmentFacts:
+    return EnvironmentFacts({name: value for name, value in variables.items() if name != PATH})

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+
+from msgspec import to_builtins
 
 from base import PINSTUDY
 from base.errors import StudyError, UserError
@@ -16,7 +17,7 @@ from runners.host.program_files import ProgramFiles, ProgramReader, programs_in
 from runners.plan.case import Case
 from runners.plan.command_line import program_arguments
 from runners.plan.plan import Plan
-from runners.records.kept_facts import load_facts, program_changes
+from runners.records.kept_facts import ProgramFacts, kept_facts, program_changes
 
 WAYS_ON = (
     "put it back and start the same command again to continue; or start anew with --fresh, which "
@@ -54,7 +55,7 @@ class StudyPrograms:
             now = self.files[programs]
             for digest in recorded.get(case_id, ()):
                 if digest != now.digest:
-                    before = load_facts(folder / PROGRAMS, digest)
+                    before = kept_facts(folder / PROGRAMS, digest, ProgramFacts)
                     _check_known(programs[0], before, now)
                     raise UserError(
                         f"{folder}: {programs[0]} is not the program that made the runs there: "
@@ -82,18 +83,13 @@ class StudyPrograms:
         """Write the programs' files and digests beside the records; raises StudyError."""
         for files in self.files.values():
             path = folder / PROGRAMS / f"{files.digest}.json"
-            write_json(path, files.facts(), sort_keys=True)
+            write_json(path, to_builtins(files.facts()), sort_keys=True)
 
 
-def _check_known(program: Path, before: Mapping[str, Any] | None, now: ProgramFiles) -> None:
+def _check_known(program: Path, before: ProgramFacts | None, now: ProgramFiles) -> None:
     """Raise StudyError when files cannot be read that were readable before, as in a shortage."""
-    known = before.get("unavailable") if before else None
-    new = [
-        why
-        for part, why in now.unavailable.items()
-        if not isinstance(known, dict) or part not in known
-    ]
-    if new:
+    known = before.unavailable if before else {}
+    if new := [why for part, why in now.unavailable.items() if part not in known]:
         raise StudyError(
             f"{program}: whether it has changed cannot be told: {'; '.join(new)}; start the same "
             "command again when it can, it continues"

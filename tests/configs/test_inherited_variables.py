@@ -100,5 +100,5 @@ def test_what_an_earlier_version_counted_is_no_difference() -> None:
 
 
 def test_files_from_anybody_are_told_on_one_line() -> None:
-    (line,) = variable_changes({"A\nB": ["x"]}, {"A\nB": "y"})
+    (line,) = variable_changes({"A\nB": "x"}, {"A\nB": "y"})
     assert "\n" not in line
