@@ -64,8 +64,11 @@ MaybeCpus = Annotated[
     str, Meta(max_length=MAX_CHARACTERS, pattern=rf"\A(?:{_CPUS})?\Z", title=_SUCH_AS)
 ]
 Cpu = Annotated[int, Meta(ge=0, le=MAX_CPU)]
-# A Struct without its own bounds would otherwise take numbers that no float holds.
+# A type without its own bounds would otherwise take numbers that no float holds.
 Count = Annotated[int, Meta(ge=0, le=2**53)]
+ClockNs = Annotated[int, Meta(ge=0, le=2**62)]
+# Finite, such as 300 years in seconds.
+Amount = Annotated[float, Meta(ge=0, le=1e10)]
 
 _WORDS = {
     bool: "true or false",
@@ -115,6 +118,15 @@ def converted(value: object, kind: type[Declared]) -> Declared:
         raise ValueError(_in_words(error, kind, value)) from None
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
+
+
+def complete(message: object, kind: type[Declared]) -> Declared:
+    """Return a message as a declared type, all of whose fields it has; raises as `converted`."""
+    if isinstance(message, dict):
+        for name in _fields(kind):
+            if name not in message:
+                raise ValueError(f"{name} is missing")
+    return converted(message, kind)
 
 
 def read_decoded(

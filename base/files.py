@@ -1,6 +1,6 @@
 """Read untrusted files within bounds, and write files whole, whatever ends this process.
 
-JSON files beside a study's results become dataclasses; digests identify what JSON describes.
+Digests identify what JSON describes.
 """
 
 from __future__ import annotations
@@ -9,30 +9,17 @@ import errno
 import json
 import os
 import stat
-from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import fields, is_dataclass
-from functools import cache
 from pathlib import Path
-from types import MappingProxyType, UnionType
-from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any
 
 from base.errors import StudyError
 from base.folders import OpenFolder, PlantedLinkError
 
-Table = TypeVar("Table")
-
 # Devices, pipes and terminals are refused before they are opened: their data may never end or never
 # begin, and opening alone can do harm. O_NONBLOCK is for kernel files that block until an event.
 _FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
-
-# A submission is some kilobytes; a million blocks are some megabytes.
-_MAX_BYTES = 64 << 20
-# No file of pinstudy has a larger count, or a longer time (300 years).
-_MAX_NUMBER = 10**10
-_NO_LIMITS: Mapping[str, float] = MappingProxyType({})
-_hints: Callable[[Any], dict[str, Any]] = cache(get_type_hints)
 
 
 class NotAFileError(OSError):
@@ -86,78 +73,6 @@ def _first_bytes(read: Callable[[int, int], bytes], most: int) -> bytes:
         pieces.append(piece)
         done += len(piece)
     return b"".join(pieces)
-
-
-def read_object(path: Path, most: int = _MAX_BYTES, links: bool = True) -> dict[str, Any]:
-    """Return the JSON object in a file of at most `most` bytes; a link is followed if `links`.
-
-    Raises OSError when it cannot be read, ValueError when it is too large or no JSON object.
-    """
-    raw = read_regular(path, most, links)
-    if len(raw) > most:
-        raise ValueError("it is far too large")
-    try:
-        data = json.loads(raw)
-    except RecursionError:
-        raise ValueError("it is nested too deeply") from None
-    if not isinstance(data, dict):
-        raise ValueError("it is no table of fields")
-    return data
-
-
-def structured(
-    kind: type[Table], data: object, limits: Mapping[str, float] = _NO_LIMITS, /, **known: object
-) -> Table:
-    """Return a dataclass from the fields of a JSON object, each of its declared type.
-
-    Fields in `known` are not read from the object, and other keys of the object are ignored.
-    A number is from 0 to 10^10, or to what `limits` has for the field, or for the type by its name.
-    The limit of a field of pairs is that of their keys. Raises ValueError, naming the field, for
-    anything else.
-    """
-    if not isinstance(data, dict):
-        raise ValueError(f"{kind.__name__} is no table of fields")
-    hints = _hints(kind)
-    values = dict(known)
-    for field in fields(kind):  # type: ignore[arg-type]
-        if field.name in known:
-            continue
-        if field.name not in data:
-            raise ValueError(f"{field.name} is missing")
-        values[field.name] = _value(hints[field.name], data[field.name], field.name, limits)
-    return kind(**values)
-
-
-def _value(kind: Any, value: object, name: str, limits: Mapping[str, float]) -> object:  # noqa: ANN401
-    """Return a JSON value as a field's type; `name` is the field's."""
-    origin, inside = get_origin(kind), get_args(kind)
-    # Python 3.10 to 3.13 have two kinds of unions; that of a type with notes is the older one.
-    if origin in (Union, UnionType):
-        (inner,) = (each for each in inside if each is not type(None))
-        return None if value is None else _value(inner, value, name, limits)
-    if origin in (tuple, list) and isinstance(value, list):
-        return origin(_value(inside[0], each, name, limits) for each in value)
-    if origin in (dict, Counter) and isinstance(value, dict):
-        keys, values = inside if origin is dict else (*inside, int)
-        pairs = {
-            _key(keys, key, name, limits): _value(values, each, f"a value of {name}", limits)
-            for key, each in value.items()
-        }
-        return origin(pairs)
-    if is_dataclass(kind) and isinstance(kind, type):
-        return structured(kind, value, limits)
-    most = limits.get(name, limits.get(getattr(kind, "__name__", ""), _MAX_NUMBER))
-    allowed = (int, float) if kind is float else (kind,)
-    # NaN is not in the range either.
-    if type(value) not in allowed or (isinstance(value, (int, float)) and not 0 <= value <= most):
-        raise ValueError(f"{name} is not what it should be")
-    return float(value) if kind is float else value  # type: ignore[arg-type]
-
-
-def _key(kind: type, key: str, name: str, limits: Mapping[str, float]) -> object:
-    """Return an object's key, which JSON has as text, as its type."""
-    number = kind is int and key.isascii() and key.isdigit()
-    return _value(kind, int(key) if number else key, name, limits)
 
 
 def sha256_of_json(value: object, default: Callable[[Any], object] | None = None) -> str:

@@ -6,19 +6,19 @@ that its user has not. So what is read becomes nothing but numbers and texts, wi
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
-from math import isfinite
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
+from msgspec import to_builtins
+
 from base.channel import Channel, ChannelError
-from base.files import structured
+from base.decoding import Amount, Cpu, complete
 from base.text import one_line
 from configs.app import Check, Metric, Size
 from runners.execution.execute import CoRun
 from runners.execution.outcome import expected_of
 from runners.placement.thread_placement import Expected, Proof
-from runners.placement.thread_trace import MAX_NUMBERS, traces_message
 from runners.plan.case import Case
 from runners.plan.command_line import Launch
 
@@ -28,7 +28,6 @@ COUNT, END = b"c", b"e"
 MAX_WINDOWS = 300_000
 
 _MAX_REASON = 1000
-_MAX_OF_JOB = {"failed_status": 255, "cpus": MAX_NUMBERS["cpus"]}
 _VERDICTS = ("proved", "violated", "unproved")
 
 
@@ -36,7 +35,7 @@ _VERDICTS = ("proved", "violated", "unproved")
 class JudgedApp:
     """What a run of the app is judged by; `limit_s` is in seconds."""
 
-    limit_s: float
+    limit_s: Amount
     check: Check
     metrics: tuple[Metric, ...]
 
@@ -54,7 +53,7 @@ class Job:
     expected: Expected
     launch: Launch
     witness: str
-    cpus: tuple[int, ...]
+    cpus: tuple[Cpu, ...]
 
 
 @dataclass(frozen=True)
@@ -62,8 +61,8 @@ class Counted:
     """The CPU seconds of a co-runner and of its supervisor so far; `problem` is why it runs not."""
 
     problem: str = ""
-    cpu_s: float = 0.0
-    supervisor_cpu_s: float = 0.0
+    cpu_s: Amount = 0.0
+    supervisor_cpu_s: Amount = 0.0
 
 
 Answer = TypeVar("Answer", Counted, CoRun)
@@ -78,42 +77,19 @@ def job_of(case: Case, launch: Launch, witness: Path, cpus: tuple[int, ...]) -> 
 
 def job_message(job: Job) -> dict[str, Any]:
     """Return a job as a message."""
-    return asdict(job)
+    message: dict[str, Any] = to_builtins(job, str_keys=True)
+    return message
 
 
 def read_job(message: dict[str, Any]) -> Job:
     """Return the job of a message; raises ValueError when it holds none."""
-    size = message.get("size")
-    if not isinstance(size, dict):
-        raise ValueError("size is missing")
-    expect = _ranges(size.get("expect"))
-    known = structured(Size, size, expect=expect)
-    return structured(Job, message, _MAX_OF_JOB, size=known)
-
-
-def _ranges(value: object) -> dict[str, tuple[float, float]]:
-    """Return the ranges of metrics, whose numbers may be negative."""
-    if not isinstance(value, dict):
-        raise ValueError("expect is not what it should be")
-    ranges = {}
-    for name, ends in value.items():
-        if not isinstance(ends, list) or len(ends) != 2:
-            raise ValueError("expect is not what it should be")
-        low, high = ends
-        if not all(type(end) in (int, float) and isfinite(end) for end in ends):
-            raise ValueError("expect is not what it should be")
-        ranges[name] = (float(low), float(high))
-    return ranges
+    return complete(message, Job)
 
 
 def answer_message(answer: Counted | CoRun) -> dict[str, Any]:
     """Return an answer as a message."""
-    if isinstance(answer, Counted):
-        return asdict(answer)
-    return vars(answer) | {
-        "proof": asdict(answer.proof),
-        "threads": traces_message(answer.threads),
-    }
+    message: dict[str, Any] = to_builtins(answer, str_keys=True)
+    return message
 
 
 def receive(answers: Channel, kind: type[Answer], limit_s: float) -> Answer:
@@ -125,8 +101,7 @@ def receive(answers: Channel, kind: type[Answer], limit_s: float) -> Answer:
     if message is None:
         raise ChannelError(f"no answer within {limit_s:g} s")
     try:
-        answer: Answer = structured(kind, message, MAX_NUMBERS)
-        return _checked(answer)
+        return _checked(complete(message, kind))
     except ValueError as error:
         raise ChannelError(f"no answer: {error}") from None
 
@@ -136,7 +111,7 @@ def _checked(answer: Answer) -> Answer:
     if isinstance(answer, Counted):
         return replace(answer, problem=_line(answer.problem))
     windows = answer.windows_ns
-    if len(windows) > MAX_WINDOWS or any(len(of) != 2 or of[0] > of[1] for of in windows):
+    if len(windows) > MAX_WINDOWS or any(start > end for start, end in windows):
         raise ValueError("windows_ns has no windows")
     if answer.proof.verdict not in _VERDICTS:
         raise ValueError("verdict is none")

@@ -16,6 +16,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from base.decoding import Amount, ClockNs, Count, Cpu
 from base.errors import ShortageError, shortage_in, shortage_of
 from runners.execution.output_file import OutputFile, working_folder, written_text
 from runners.execution.rank_processes import RankProcesses
@@ -57,24 +58,24 @@ class Observation:
     stdout: str
     stderr: str
     threads: tuple[ThreadTrace, ...]
-    looks: int
+    looks: Count
     perf_output: str
     perf_problem: str
     perf_command: tuple[str, ...]
     cost: HarnessCost | None = None
     invalid_reason: tuple[str, str] | None = None
     check_failure: str = ""
-    hotplugged_cpus: tuple[int, ...] = ()
-    unmet: int | None = None
+    hotplugged_cpus: tuple[Cpu, ...] = ()
+    unmet: Count | None = None
     overflowed: bool = False
     in_ticks: bool = False
     drops_children: bool = False
     course: tuple[Point, ...] = ()
     thread_libraries: tuple[str, ...] = ()
     ranks: tuple[Ending, ...] = ()
-    launcher_cpu_s: float | None = None
+    launcher_cpu_s: Amount | None = None
     regions: SeenRegions | None = None
-    window_ns: tuple[int, int] = (0, 0)
+    window_ns: tuple[ClockNs, ClockNs] = (0, 0)
     co_run: CoRun | None = None
 
 
@@ -89,14 +90,14 @@ class CoRun:
     CPU time.
     """
 
-    windows_ns: tuple[tuple[int, int], ...] = ()
+    windows_ns: tuple[tuple[ClockNs, ClockNs], ...] = ()
     problem: str = ""
-    failed_ns: int = 0
-    cpu_s: float = 0.0
-    supervisor_cpu_s: float = 0.0
+    failed_ns: ClockNs = 0
+    cpu_s: Amount = 0.0
+    supervisor_cpu_s: Amount = 0.0
     proof: Proof = UNSEEN
     threads: tuple[ThreadTrace, ...] = ()
-    looks: int = 0
+    looks: Count = 0
 
 
 @dataclass(frozen=True)

@@ -17,9 +17,12 @@ import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Annotated
+
+from msgspec import Meta
 
 from base.command import wait_for
+from base.decoding import Amount, Count
 from base.errors import StudyError
 from base.text import ended_by, one_line
 from base.waiting import readable
@@ -44,13 +47,13 @@ class Ending:
     reports are None when the witness had to be killed too.
     """
 
-    wait_status: int
-    elapsed_s: float
-    user_s: float | None
-    system_s: float | None
-    max_rss_bytes: int | None
-    exec_errno: int | None = None
-    cpu_s: float | None = None
+    wait_status: Annotated[int, Meta(ge=0, le=0xFFFF)]
+    elapsed_s: Amount
+    user_s: Amount | None
+    system_s: Amount | None
+    max_rss_bytes: Count | None
+    exec_errno: Annotated[int, Meta(ge=0, le=0xFFFF)] | None = None
+    cpu_s: Amount | None = None
 
     @property
     def system_share(self) -> float | None:

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+from base.decoding import Amount, Cpu
 from runners.records.placed_runs import QUARTERS
 
 # How many points of a run's course are kept, at most twice as many; a quarter's end between two of
@@ -25,8 +26,8 @@ class Point:
     `at_s` is the time of the look, in seconds of a monotonic clock.
     """
 
-    at_s: float
-    cpu_s_on: dict[int, float]
+    at_s: Amount
+    cpu_s_on: dict[Cpu, Amount]
 
 
 @dataclass

@@ -208,7 +208,7 @@ class PlacementSampler:
         if stay is not stay_before:
             stay.entering_s += spent_s
         stay.looks += 1
-        stay.ran_on[task.cpu] += 1
+        stay.ran_on[task.cpu] = stay.ran_on.get(task.cpu, 0) + 1
         stay.cpu_s = cpu_s
         # Of the threads of a team, only the main thread is still there at the end.
         if not at_end:

@@ -16,6 +16,7 @@ from itertools import accumulate, takewhile
 from math import inf
 
 from base.cpulist import format_cpulist
+from base.decoding import Count
 from base.text import plural
 from runners.placement.thread_trace import Mask, Stay, ThreadTrace
 
@@ -106,8 +107,8 @@ class Expected:
 
     binding: str
     cpus: Mask
-    threads: int
-    helpers: int = 0
+    threads: Count
+    helpers: Count = 0
     places: tuple[Mask, ...] = ()
     by_words: bool = False
     mpi: bool = False

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from base.cpulist import MAX_CPU, format_cpulist
+from base.cpulist import format_cpulist
+from base.decoding import Amount, Count, Cpu
 
-Mask = tuple[int, ...]
-# The largest numbers of traces in messages: counts, and CPUs.
-MAX_NUMBERS = {
-    "int": 2**62,
-    **dict.fromkeys(("allowed", "cpus", "hotplugged_cpus", "ran_on", "cpu_s_on"), MAX_CPU),
-}
+Mask = tuple[Cpu, ...]
 
 
 @dataclass
@@ -29,12 +24,12 @@ class Stay:
     """
 
     allowed: Mask
-    looks: int = 0
-    ran_on: Counter[int] = field(default_factory=Counter)
-    cpu_s: float = 0.0
-    used_s: float | None = None
-    spent_s: float | None = None
-    entering_s: float = 0.0
+    looks: Count = 0
+    ran_on: dict[Cpu, Count] = field(default_factory=dict)
+    cpu_s: Amount = 0.0
+    used_s: Amount | None = None
+    spent_s: Amount | None = None
+    entering_s: Amount = 0.0
 
 
 @dataclass
@@ -49,16 +44,16 @@ class ThreadTrace:
     since the look before. `rank` is that of an MPI job. Times are in seconds, looks are numbered.
     """
 
-    tid: int
-    pid: int
+    tid: Count
+    pid: Count
     stays: list[Stay] = field(default_factory=list)
-    first_look: int = 0
-    last_look: int = 0
-    gone_s: float = 0.0
-    runnable: dict[int, float] = field(default_factory=dict)
-    cpu_s_on: dict[int, float] = field(default_factory=dict)
-    rank: int = 0
-    pace: float = 1.0
+    first_look: Count = 0
+    last_look: Count = 0
+    gone_s: Amount = 0.0
+    runnable: dict[Count, Amount] = field(default_factory=dict)
+    cpu_s_on: dict[Cpu, Amount] = field(default_factory=dict)
+    rank: Count = 0
+    pace: Amount = 1.0
 
     @property
     def allowed(self) -> Mask:
@@ -73,7 +68,7 @@ class ThreadTrace:
     @property
     def ran_on(self) -> Counter[int]:
         """The looks by the CPU on which the thread ran last."""
-        return sum((stay.ran_on for stay in self.stays), Counter())
+        return sum((Counter(stay.ran_on) for stay in self.stays), Counter())
 
     @property
     def looks(self) -> int:
@@ -105,9 +100,3 @@ def seen_fields(trace: ThreadTrace) -> dict[str, Any]:
     """Return what records have of the looks at a thread: its last mask, and the looks by CPU."""
     seen = {str(cpu): count for cpu, count in sorted(trace.ran_on.items())}
     return {"allowed": format_cpulist(trace.allowed), "seen": seen}
-
-
-def traces_message(traces: Iterable[ThreadTrace]) -> list[dict[str, Any]]:
-    """Return traces as fields of JSON, which `base.files.structured` reads."""
-    # Not asdict, which would count the pairs of a Counter.
-    return [vars(trace) | {"stays": [vars(stay) for stay in trace.stays]} for trace in traces]

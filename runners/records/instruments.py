@@ -7,10 +7,10 @@ from datetime import date
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from msgspec import Meta, Struct, to_builtins
+from msgspec import Struct, to_builtins
 
 from base import VERSION
-from base.decoding import decoded, line
+from base.decoding import Amount, decoded, line
 from base.files import read_regular
 from base.text import first_of
 from configs.results_folder import NODES
@@ -60,7 +60,7 @@ class Proof(Struct, frozen=True):
     node_digest: str
     boot_id: str
     proved_at: str
-    elapsed_s: Annotated[float, Meta(ge=0, le=1e10)]
+    elapsed_s: Amount
     quick: bool
     findings: tuple[Finding, ...]
 

@@ -6,6 +6,7 @@ files beside the records have what they stand for. Such a file may come from any
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import Any, TypeVar
 from msgspec import Struct, to_builtins
 
 from base.decoding import converted
-from base.files import read_object
+from base.files import read_regular
 from base.text import first_of, one_line, shown
 from configs.inherited_variables import variable_changes
 from configs.results_folder import ENVIRONMENTS, NODES, PROGRAMS
@@ -94,9 +95,10 @@ def kept_facts(folder: Path, digest: str | None, kind: type[Facts]) -> Facts | N
     if digest is None or _DIGEST.fullmatch(digest) is None:
         return None
     try:
+        data = read_regular(folder / f"{digest}.json", _MAX_BYTES, links=False)
         # Paths and variables may have bytes that are no UTF-8, which only Python's JSON keeps.
-        return converted(read_object(folder / f"{digest}.json", _MAX_BYTES), kind)
-    except (OSError, ValueError):
+        return converted(json.loads(data), kind) if len(data) <= _MAX_BYTES else None
+    except (OSError, ValueError, RecursionError):
         return None
 
 

@@ -7,36 +7,35 @@ Protocol Specification).
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
 from typing import Any
 
+from msgspec import to_builtins
+
 from base.channel import Channel, ChannelError
-from base.files import structured
+from base.decoding import complete
 from base.text import one_line
 from runners.execution.execute import Observation
-from runners.placement.thread_trace import MAX_NUMBERS, traces_message
 from runners.plan.command_line import Launch
 
 # QEMU answers at once, unless it hangs.
 QEMU_LIMIT_S = 60.0
-# The largest numbers of an observation that are no counts.
-_MAX_NUMBERS = MAX_NUMBERS | dict.fromkeys(("wait_status", "exec_errno"), 0xFFFF)
 
 
 def read_launch(message: dict[str, Any]) -> Launch:
     """Return the launch of a message."""
-    return structured(Launch, message)
+    return complete(message, Launch)
 
 
 def observation_message(observed: Observation) -> dict[str, Any]:
     """Return an observation as a message."""
-    return asdict(replace(observed, threads=())) | {"threads": traces_message(observed.threads)}
+    message: dict[str, Any] = to_builtins(observed, str_keys=True)
+    return message
 
 
 def read_observation(message: object) -> Observation:
     """Return the observation of a message; raises ChannelError when it holds none."""
     try:
-        observed = structured(Observation, message, _MAX_NUMBERS)
+        observed = complete(message, Observation)
     except ValueError as error:
         raise ChannelError(f"sent no observation: {error}") from error
     if observed.ranks or any(trace.rank for trace in observed.threads):

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from base.files import NotAFileError, read_regular, structured, write_whole
+from base.files import NotAFileError, read_regular, write_whole
 
 
 def test_a_file_is_read_up_to_a_byte_beyond_the_limit(tmp_path: Path) -> None:
@@ -98,52 +95,3 @@ def test_a_write_that_ends_early_leaves_the_old_file_and_nothing_else(
         write_whole(path, b"new")
     assert path.read_bytes() == b"old"
     assert [file.name for file in tmp_path.iterdir()] == ["file.json"]
-
-
-@dataclass(frozen=True)
-class Inner:
-    count: int
-    text: str | None = None
-
-
-@dataclass(frozen=True)
-class Outer:
-    inner: tuple[Inner, ...]
-    share: float
-    by_cpu: dict[int, float]
-    looks: Counter[int]
-
-
-OUTER: dict[str, Any] = {
-    "inner": [{"count": 1, "text": "a"}, {"count": 2**40, "text": None}],
-    "share": 1,
-    "by_cpu": {"0": 0.5, "7": 10**10},
-    "looks": {"3": 2**40},
-}
-LIMITS = {"int": 2**62, "by_cpu": 7}
-
-
-def test_a_json_object_becomes_a_dataclass() -> None:
-    assert structured(Outer, OUTER, LIMITS) == Outer(
-        (Inner(1, "a"), Inner(2**40)), 1.0, {0: 0.5, 7: 1e10}, Counter({3: 2**40})
-    )
-
-
-@pytest.mark.parametrize(
-    ("change", "problem"),
-    [
-        ({"inner": {}}, "inner is not"),
-        ({"inner": [1]}, "Inner is no table"),
-        ({"inner": [{"count": True, "text": None}]}, "count is not"),
-        ({"inner": [{"count": 1}]}, "text is missing"),
-        ({"share": float("nan")}, "share is not"),
-        ({"share": 10**400}, "share is not"),
-        ({"by_cpu": {"8": 0.5}}, "by_cpu is not"),
-        ({"by_cpu": {"1_0": 0.5}}, "by_cpu is not"),
-        ({"by_cpu": {"0": -1}}, "a value of by_cpu is not"),
-        ({"looks": {"0": 2**63}}, "a value of looks is not"),
-    ],
-)
-def test_what_a_field_does_not_declare_is_refused(change: dict[str, Any], problem: str) -> None:
-    with pytest.raises(ValueError, match=problem):
-        structured(Outer, OUTER | change, LIMITS)

@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 
+from base.decoding import Amount, Count, Cpu
 from base.reading import Reading, Unavailable
 from runners.host.processes import Task, parse_task, read_stats, read_threads, tick_s
 from runners.host.tree import Tree
@@ -189,9 +190,9 @@ class HarnessCost:
     pinstudy-witness are processes of their own, asleep from the program's start to its end.
     """
 
-    cpu_s: float
-    context_switches: int
-    cpus: tuple[int, ...]
+    cpu_s: Amount
+    context_switches: Count
+    cpus: tuple[Cpu, ...]
 
 
 class CostClock:

@@ -12,7 +12,7 @@ import pytest
 from base.errors import UserError
 from configs.library import load_study
 from runners.node.node import Node, open_node
-from runners.records.kept_facts import ProgramFacts, kept_facts, what_changed
+from runners.records.kept_facts import EnvironmentFacts, ProgramFacts, kept_facts, what_changed
 from runners.records.record import SCHEMA
 from runners.records.shard import Shard
 from runners.study.history import read_history
@@ -129,3 +129,12 @@ def test_what_is_no_file_of_facts_is_none(tmp_path: Path) -> None:
     # Nobody writes to the FIFO: who reads it waits for ever.
     os.mkfifo(tmp_path / f"{'0' * 64}.json")
     assert kept_facts(tmp_path, "0" * 64, ProgramFacts) is None
+    (tmp_path / "mine.json").write_text('{"files": {}}')
+    (tmp_path / f"{'1' * 64}.json").symlink_to(tmp_path / "mine.json")
+    assert kept_facts(tmp_path, "1" * 64, ProgramFacts) is None
+
+
+def test_names_that_are_no_utf_8_are_kept(tmp_path: Path) -> None:
+    facts = EnvironmentFacts({"OMP_PLACES": "\udcff"})
+    (tmp_path / f"{'0' * 64}.json").write_text(json.dumps({"variables": facts.variables}))
+    assert kept_facts(tmp_path, "0" * 64, EnvironmentFacts) == facts
