@@ -82,6 +82,8 @@ def test_a_program_is_run_and_counted_beside_many_open_files() -> None:
         seen = execute(launch, HANG_S, harness)
     assert (seen.stdout, seen.perf_problem) == ("here\n", "")
     assert "task-clock" in seen.perf_output
+    # Not with the descriptors and the process that it had.
+    assert seen.perf_command == harness.perf_command
 
 
 def test_a_program_that_cannot_be_started_says_why() -> None:

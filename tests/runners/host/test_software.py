@@ -10,7 +10,7 @@ import pytest
 from base.reading import Unavailable
 from configs import library
 from runners.host import software
-from runners.host.software import build_of
+from runners.host.software import build_of, tool_versions
 from tests.support.studies import write_program
 
 
@@ -125,3 +125,20 @@ def test_a_checkout_advises_to_set_up_and_an_installation_sends_nobody_to_a_make
     assert software.for_tools().grant == "make setup"
     assert software.for_programs().sentence == "build it with `make setup`"
     assert software.for_guests().grant == "make vm"
+
+
+@pytest.mark.parametrize(
+    ("name", "printed", "version"),
+    [
+        ("perf", "perf version 6.1.187", "6.1.187"),
+        ("taskset", "taskset from util-linux 2.38.1", "util-linux 2.38.1"),
+        ("mpirun", "mpirun (Open MPI) 4.1.4", "(Open MPI) 4.1.4"),
+        ("likwid-pin", "Version 5.3", "Version 5.3"),
+        ("perf", "", "not known"),
+    ],
+)
+def test_a_version_is_what_a_tool_prints_without_its_own_name(
+    tmp_path: Path, name: str, printed: str, version: str
+) -> None:
+    tool = write_program(tmp_path / name, f"#!/bin/sh\necho '{printed}'\n")
+    assert tool_versions({name: str(tool)}) == {name: version}

@@ -149,6 +149,15 @@ def test_an_event_that_one_kind_lacks_has_no_total_and_is_not_called_multiplexed
     )
 
 
+def test_an_event_that_has_a_field_of_its_own_is_not_listed_as_well() -> None:
+    reading = read(HYBRID, CLOCK, row("page-faults", 7), row("minor-faults", 5), *CYCLES)
+    assert reading.fields["page_faults"] == 7
+    listed = [(one["pmu"], one["event"]) for one in reading.fields["counters"]]
+    assert listed == [
+        ("software", "minor-faults"), ("cpu_atom", "cycles"), ("cpu_core", "cycles"),
+    ]  # fmt: skip
+
+
 def test_without_a_software_event_nothing_is_unscaled() -> None:
     reading = read(HYBRID, *CYCLES)
     assert reading.fields["counters"] == []
