@@ -120,6 +120,12 @@ def converted(value: object, kind: type[Declared]) -> Declared:
         raise ValueError("it is nested too deeply") from None
 
 
+def message_of(value: object) -> dict[str, Any]:
+    """Return a value of a declared type as fields of JSON, which `complete` takes."""
+    fields: dict[str, Any] = msgspec.to_builtins(value, str_keys=True)
+    return fields
+
+
 def complete(message: object, kind: type[Declared]) -> Declared:
     """Return a message as a declared type, all of whose fields it has; raises as `converted`."""
     if isinstance(message, dict):

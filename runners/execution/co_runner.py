@@ -18,6 +18,7 @@ from typing import Any
 
 from base.channel import Channel, ChannelError
 from base.command import wait_for
+from base.decoding import message_of
 from base.reading import Reading
 from base.text import one_line
 from runners.execution.co_runner_messages import (
@@ -25,7 +26,6 @@ from runners.execution.co_runner_messages import (
     END,
     Answer,
     Counted,
-    job_message,
     job_of,
     receive,
 )
@@ -86,7 +86,7 @@ class CoRunner:
         self._to = self._supervisor.stdin.fileno()
         self._answers = Channel(self._supervisor.stdout.fileno())
         try:
-            Channel(self._to).send(job_message(self._job))
+            Channel(self._to).send(message_of(self._job))
             told = receive(self._answers, Counted, START_LIMIT_S)
             if told.problem:
                 raise LaunchError(f"its co-runner {self._name} {told.problem}")

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar
-
-from msgspec import to_builtins
+from typing import TypeVar
 
 from base.channel import Channel, ChannelError
 from base.decoding import Amount, Cpu, complete
@@ -73,23 +71,6 @@ def job_of(case: Case, launch: Launch, witness: Path, cpus: tuple[int, ...]) -> 
     app = JudgedApp(case.app.limit_s, case.app.check, case.app.metrics)
     (expected,) = expected_of(case)
     return Job(app, case.size, expected, launch, str(witness), cpus)
-
-
-def job_message(job: Job) -> dict[str, Any]:
-    """Return a job as a message."""
-    message: dict[str, Any] = to_builtins(job, str_keys=True)
-    return message
-
-
-def read_job(message: dict[str, Any]) -> Job:
-    """Return the job of a message; raises ValueError when it holds none."""
-    return complete(message, Job)
-
-
-def answer_message(answer: Counted | CoRun) -> dict[str, Any]:
-    """Return an answer as a message."""
-    message: dict[str, Any] = to_builtins(answer, str_keys=True)
-    return message
 
 
 def receive(answers: Channel, kind: type[Answer], limit_s: float) -> Answer:

@@ -32,7 +32,8 @@ def main() -> None:
     starter = os.getppid()
     sys.path[:] = json.loads(sys.argv[1])
     from base.channel import Channel, ChannelError
-    from runners.execution.co_runner_messages import read_job
+    from base.decoding import complete
+    from runners.execution.co_runner_messages import Job
     from runners.execution.co_runs import CoRuns
 
     for number in _OF_PINSTUDY:
@@ -42,7 +43,7 @@ def main() -> None:
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     try:
         message = Channel(STDIN).receive()
-        job = read_job(message or {})
+        job = complete(message or {}, Job)
     except (ChannelError, ValueError) as error:
         sys.exit(f"pinstudy: a co-runner cannot be supervised: {error}")
     if os.getppid() == starter:

@@ -10,6 +10,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from base.channel import Channel, ChannelError
+from base.decoding import message_of
 from base.errors import StudyError
 from base.text import one_line
 from base.waiting import readable
@@ -18,7 +19,6 @@ from runners.execution.co_runner_messages import (
     MAX_WINDOWS,
     Counted,
     Job,
-    answer_message,
 )
 from runners.execution.execute import UNSEEN, CoRun, Observation
 from runners.execution.outcome import failure_of, proof_of
@@ -119,7 +119,7 @@ class CoRuns:
             self._tell(Counted())
 
     def _tell(self, answer: Counted | CoRun) -> None:
-        self._answers.send(answer_message(answer))
+        self._answers.send(message_of(answer))
 
     def _obey(self) -> bool:
         """Carry out a command; return False for the command to end, or when there are no more."""

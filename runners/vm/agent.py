@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from base.channel import Channel
+from base.decoding import complete, message_of
 from runners.execution.execute import Harness, execute
 from runners.execution.witness import LaunchError
 from runners.measure.perf.events import perf_command
-from runners.vm.protocol import observation_message, read_launch
+from runners.plan.command_line import Launch
 
 PORT = "pinstudy"
 # Software events only: on hybrid hosts a guest has no hardware counters.
@@ -97,12 +98,12 @@ def _hold_perf(perf: str) -> None:
 
 
 def _run(request: dict[str, Any], harness: Harness) -> dict[str, Any]:
-    launch = read_launch(request["launch"])
+    launch = complete(request["launch"], Launch)
     try:
         observed = execute(launch, request["limit_s"], harness, cpus=request["cpus"])
     except LaunchError as error:
         return {"say": "refused", "reason": str(error)}
-    return {"say": "observation", "seen": observation_message(observed)}
+    return {"say": "observation", "seen": message_of(observed)}
 
 
 def open_port() -> int:

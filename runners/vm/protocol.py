@@ -9,27 +9,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from msgspec import to_builtins
-
 from base.channel import Channel, ChannelError
 from base.decoding import complete
 from base.text import one_line
 from runners.execution.execute import Observation
-from runners.plan.command_line import Launch
 
 # QEMU answers at once, unless it hangs.
 QEMU_LIMIT_S = 60.0
-
-
-def read_launch(message: dict[str, Any]) -> Launch:
-    """Return the launch of a message."""
-    return complete(message, Launch)
-
-
-def observation_message(observed: Observation) -> dict[str, Any]:
-    """Return an observation as a message."""
-    message: dict[str, Any] = to_builtins(observed, str_keys=True)
-    return message
 
 
 def read_observation(message: object) -> Observation:

@@ -10,11 +10,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 from base.channel import ChannelError
+from base.decoding import message_of
 from runners.execution.collectors import Collectors
 from runners.execution.execute import Observation, move_to_housekeeping_cpus
 from runners.host.processes import read_cpu_time
@@ -116,7 +117,7 @@ def make_run(
     harness = collectors.harness
     with closing(_ThreadCounter(harness.perf_command, guest.threads.values())) as counter:
         with move_to_housekeeping_cpus(used, harness.cores) as own_cpus:
-            request = {"launch": asdict(launch), "limit_s": case.app.limit_s, "cpus": case.mask}
+            request = {"launch": message_of(launch), "limit_s": case.app.limit_s, "cpus": case.mask}
             guest.request({"ask": "run"} | request, "starting")
             meters = Meters(collectors.meters_around(counter))
             meters.start()

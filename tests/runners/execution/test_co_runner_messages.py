@@ -14,14 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from base.channel import Channel, ChannelError
+from base.decoding import complete, message_of
 from configs.app import Check, Metric
 from runners.execution.co_runner_messages import (
     Answer,
     Counted,
-    answer_message,
-    job_message,
+    Job,
     job_of,
-    read_job,
     receive,
 )
 from runners.execution.execute import CoRun
@@ -60,7 +59,7 @@ def line(message: object) -> bytes:
 @pytest.mark.parametrize("answer", [Counted(), Counted("is gone", 2.5, 0.25), SEEN, NONE_SEEN])
 def test_an_answer_arrives_as_it_was_sent(answer: Counted | CoRun) -> None:
     kind: Any = type(answer)
-    assert received(kind, line(answer_message(answer))) == answer
+    assert received(kind, line(message_of(answer))) == answer
 
 
 def test_a_job_arrives_as_it_was_sent() -> None:
@@ -70,13 +69,13 @@ def test_a_job_arrives_as_it_was_sent() -> None:
     app = replace(made.app, check=check, metrics=(Metric("drift", r"drift (\S+)", "1"),))
     launch = Launch(("taskset",), ("/bin/true",), {"A": "\udcff"}, {"A": "\udcff"}, ("B",))
     job = job_of(replace(made, app=app, size=size), launch, Path("witness"), (0, 3))
-    assert read_job(json.loads(json.dumps(job_message(job)))) == job
+    assert complete(json.loads(json.dumps(message_of(job))), Job) == job
 
 
 @given(st.dictionaries(st.text(max_size=8), JSON, max_size=4))
 def test_what_is_no_job_is_refused(message: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="is"):
-        read_job(message)
+        complete(message, Job)
 
 
 @pytest.mark.parametrize(
@@ -96,14 +95,14 @@ def test_what_is_no_job_is_refused(message: dict[str, Any]) -> None:
         {"proof": {"verdict": "fine", "reason": ""}},
         {"proof": []},
         {"threads": [{}]},
-        {"threads": [{**answer_message(SEEN)["threads"][0], "rank": 1}]},
-        {"threads": [{**answer_message(SEEN)["threads"][0], "tid": -1}]},
+        {"threads": [{**message_of(SEEN)["threads"][0], "rank": 1}]},
+        {"threads": [{**message_of(SEEN)["threads"][0], "tid": -1}]},
     ],
     ids=str,
 )
 def test_an_answer_with_anything_else_in_a_field_is_refused(change: dict[str, Any]) -> None:
     with pytest.raises(ChannelError, match=r"^no answer: ") as refused:
-        received(CoRun, line(answer_message(SEEN) | change))
+        received(CoRun, line(message_of(SEEN) | change))
     assert len(str(refused.value)) < 120
 
 
@@ -121,7 +120,7 @@ def test_what_is_no_answer_at_all_is_refused(said: bytes) -> None:
 
 def test_the_texts_of_an_answer_can_be_shown() -> None:
     ugly = "no\n\x1b[31mluck\n" + "x" * 100_000
-    told = answer_message(replace(SEEN, problem=ugly, proof=Proof("violated", ugly)))
+    told = message_of(replace(SEEN, problem=ugly, proof=Proof("violated", ugly)))
     seen = received(CoRun, line(told))
     for text in (seen.problem, seen.proof.reason):
         assert text.isprintable()

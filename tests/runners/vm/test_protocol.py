@@ -8,7 +8,6 @@ import threading
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
 from typing import Any
 
 import pytest
@@ -16,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from base.channel import Channel, ChannelError
+from base.decoding import complete, message_of
 from runners.execution.execute import Observation
 from runners.execution.witness import Ending
 from runners.measure.conditions.cpu_time import HarnessCost
@@ -23,8 +23,6 @@ from runners.placement.thread_trace import Stay, ThreadTrace
 from runners.plan.command_line import Launch
 from runners.vm.protocol import (
     greet_qemu,
-    observation_message,
-    read_launch,
     read_observation,
     start_cpus,
 )
@@ -54,7 +52,7 @@ VARIABLES = st.dictionaries(TEXT, TEXT, max_size=3)
 
 @given(st.builds(Launch, WORDS, WORDS, VARIABLES, VARIABLES, WORDS))
 def test_a_launch_arrives_as_it_was(launch: Launch) -> None:
-    assert read_launch(through_json(asdict(launch))) == launch
+    assert complete(through_json(message_of(launch)), Launch) == launch
 
 
 CPU = st.integers(0, 4095)
@@ -110,7 +108,7 @@ OBSERVATION = st.builds(
 
 @given(OBSERVATION)
 def test_an_observation_arrives_as_it_was(seen: Observation) -> None:
-    assert read_observation(through_json(observation_message(seen))) == seen
+    assert read_observation(through_json(message_of(seen))) == seen
 
 
 @given(st.dictionaries(st.text(max_size=10), JSON, max_size=5))
@@ -133,7 +131,7 @@ USUAL = Observation(
 )
 
 
-MESSAGE = through_json(observation_message(USUAL))
+MESSAGE = through_json(message_of(USUAL))
 
 
 @pytest.mark.parametrize(
