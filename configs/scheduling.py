@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import product
-from typing import Annotated
+from typing import Annotated, Any
 
 from msgspec import Meta
 
@@ -72,10 +72,9 @@ def words_of(
     return ", ".join(filter(None, parts))
 
 
-def recorded_words(fields: Mapping[str, object]) -> str:
-    """Return the same of a record's fields, which may hold anything."""
-    texts = (fields.get(name) for name in vars(AS_IT_IS))
-    return words_of(*(text if isinstance(text, str) else None for text in texts))
+def recorded_words(fields: Mapping[str, Any]) -> str:
+    """Return the same of a record's fields."""
+    return words_of(*(fields.get(name) for name in vars(AS_IT_IS)))
 
 
 def schedulings_of(

@@ -63,11 +63,10 @@ def read_completed(folder: Path, study_digest: str) -> CompletedRuns:
             key = (case_id, bool(record.get("warmup")), record["repetition"])
             runs.setdefault(key, status)
         elif status == SKIPPED:
-            under = ", ".join(filter(None, (str(record.get("governor")), recorded_words(record))))
+            under = ", ".join(filter(None, (record.get("governor"), recorded_words(record))))
             wanted = f"{record.get('mapping')} under {under}"
-            by_wanted = refused.setdefault(
-                (str(record.get("node_id")), str(record.get("reason"))), {}
-            )
+            told = (record.get("node_id", ""), record.get("reason", ""))
+            by_wanted = refused.setdefault(told, {})
             by_wanted.setdefault(wanted, set()).add(case_id)
     lines = [
         f"node {node}: {plural(sum(map(len, cases.values())), 'case')} of {', '.join(cases)}: {why}"

@@ -190,7 +190,7 @@ class Identity(Struct, kw_only=True):
     """if [interchangeable nodes](batch.md) divide the study's blocks: their common name and folder,
     `split-<site>`; `attempt` then counts over all of them. Otherwise absent"""
     kinds_declared: bool | None = False
-    """`true` if `--kinds` declared the core kinds; otherwise absent"""
+    """whether `--kinds` declared the core kinds"""
     program_uid: Whole | None = None
     """only if pinstudy was started by [sudo](privileges.md): the number of the user as whom the
     program ran"""
@@ -211,7 +211,7 @@ class CaseFields(Identity):
     size: str | None = None
     threads: FromOne | None = None
     mapping: str | None = None
-    """where threads should be, how tightly they are bound, and by what (absent: nothing)"""
+    """where threads should be, how tightly they are bound, and by what"""
     selection: str | None = None
     binding: str | None = None
     mechanism: str | None = None
@@ -294,7 +294,7 @@ class Launch(GuestCase):
     those kept that affect programs: `OMP_…`, `KMP_…`, `GOMP_…`, `LD_…`, `GLIBC_TUNABLES`,
     `MALLOC_…` and those of OpenBLAS, MKL, BLIS and MPI"""
     perf_command: list[str] | None = None
-    """the `perf stat` that was attached to the program, without what attached it"""
+    """the `perf stat`, without what attached it"""
     runtime: Object | None = None
     """`name`, `path`, `version` of the OpenMP runtime that the loader gives the program"""
     build: str | None = None
@@ -316,12 +316,12 @@ class Outcome(Launch):
     `clock-drifted` (a guest's clock drifted from the host's), `suspended` (the node slept while it
     ran), `interrupted`, or `skipped` (below)"""
     reason: str | None = ""
-    """in words; absent when `ok`"""
+    """in words"""
     exit_code: Whole | None = None
     """one of them is absent; observed by the program's parent, not perf"""
     signal: Whole | None = None
     stderr_tail: str | None = ""
-    """the last 2000 characters the program wrote to stderr; absent if it wrote none"""
+    """the last 2000 characters the program wrote to stderr"""
     metrics: dict[str, Number] | None = None
     """the numbers found by the app's patterns; of more than 32 names, tables and figures take the
     first 32 in the alphabet"""
@@ -356,7 +356,7 @@ class Counters(Times):
     counters: list[Object] | None = []
     """a list: `pmu`, `kinds` (core kinds that the PMU counts, if any), `event`, `value` (as
     counted: perf's extrapolation is undone), `enabled_ns`, `running_ns` (if it was less),
-    `multiplexed` (if `true`). Software events that have a field of their own are not in it"""
+    `multiplexed` (if `true`); not of events that have fields"""
     counted_modes: str | None = None
     """`user+kernel`, `user` or `mixed`"""
     migrations: Count | None = None
@@ -508,8 +508,7 @@ class NodeAround(State):
     """increase of the throttle counters: `core_count`, `core_ms`, `package_count`, `package_ms`,
     and `…_power_limit_count` where the kernel counts them; sums over the node"""
     power_limit_note: str | None = ""
-    """a text if average package power was at or above the long-term limit (PL1); absent below it,
-    and where that power was not measured"""
+    """a text if average package power was at or above the long-term limit (PL1)"""
     temperature_reference_c: dict[str, Celsius] | None = None
     """only with a `temperature_gate`: the packages' temperatures at the study's start"""
     gate_wait_s: Seconds | None = None
@@ -533,7 +532,7 @@ class NodeAround(State):
     `{"command", "cpu_s"}`"""
     daemons: list[str] | None = []
     """known daemons that change frequencies, masks or interrupts, running when the attempt
-    started; absent if there were none"""
+    started"""
     harness: Object | None = None
     """pinstudy's own `cpu_s`, `context_switches` and `cpus` while the program ran"""
 

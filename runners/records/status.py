@@ -29,5 +29,5 @@ RUN_STATUSES = frozenset((*FINAL, INTERRUPTED))
 
 def last_words(record: Mapping[str, Any]) -> str:
     """Return ` (it said: …)` with the last line of a run's stderr; empty where there is none."""
-    line = one_line(str(record.get("stderr_tail") or "").strip().rpartition("\n")[2])
+    line = one_line((record.get("stderr_tail") or "").strip().rpartition("\n")[2])
     return f" (it said: {line})" if line else ""

@@ -50,6 +50,5 @@ def test_a_study_that_asks_is_another_one() -> None:
     assert study_of(study_with()).digest != study_of(study_with("schedulers: kernel")).digest
 
 
-@pytest.mark.parametrize("value", [None, 3, ["scx_lavd"], {}])
-def test_a_record_may_hold_anything(value: object) -> None:
-    assert recorded_words({"scheduler": value, "energy_aware": "on"}) == "EAS on"
+def test_a_record_has_the_words_of_what_was_asked_for() -> None:
+    assert recorded_words({"scheduler": None, "energy_aware": "on"}) == "EAS on"

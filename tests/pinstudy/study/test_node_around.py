@@ -74,13 +74,11 @@ def test_every_record_has_counts_foreign_tasks_and_the_harness_cpus(
             "temperature_before_c",
             "temperature_after_c",
             "throttle",
-            "power_limit_note",
             "load_1min",
             "foreign_cpu_s",
             "interrupts_s",
             "steal_s",
             "foreign_tasks",
-            "daemons",
             "harness",
         }
         assert "gate_reached" not in accounted_for
