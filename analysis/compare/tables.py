@@ -11,8 +11,7 @@ from analysis.format.numbers import NOTHING, finite, fixed
 from analysis.format.table import Column, Table
 from analysis.objectives import Objective
 from analysis.records.keys import TABLE_KEYS
-from analysis.statistics.difference import MIN_TRIMMED, SHARE
-from analysis.statistics.sample import Interval
+from analysis.statistics.sample import MIN_TRIMMED, TRIMMED_SHARE, Interval
 from analysis.verdict.phrases import WIDEST
 from analysis.verdict.tables import interval_of, objective_decimals, ratio_decimals, ratio_text
 from base.text import one_line
@@ -224,7 +223,7 @@ def _kind_of(ratio: Ratio) -> str:
     if ratio.estimand == "mean":
         return "means"
     if ratio.difference and ratio.difference.cut:
-        return f"typical values ({SHARE * 100:g} % trimmed)"
+        return f"typical values ({TRIMMED_SHARE * 100:g} % trimmed)"
     return f"typical values (fewer than {MIN_TRIMMED} runs: nothing is trimmed)"
 
 

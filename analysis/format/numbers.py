@@ -62,10 +62,20 @@ def rounded(value: float, half_width: float, most: int = 2, more: int = 0) -> st
     Half the width of its interval then shows two digits, and `more`; without an interval there is
     one decimal.
     """
-    decimals = 1
-    if half_width > 0 and math.isfinite(half_width):
-        decimals = min(most, 1 - math.floor(math.log10(half_width)))
-    return fixed(value, decimals + more)
+    return fixed(value, decimals_left(half_width, most) + more)
+
+
+def decimals_left(half_width: float, most: int = 2) -> int:
+    """Return the decimals that an uncertainty leaves: half of its interval shows two digits."""
+    if not (half_width > 0 and math.isfinite(half_width)):
+        return 1
+    return min(most, 1 - math.floor(math.log10(half_width)))
+
+
+def signed(value: float, decimals: int) -> str:
+    """Return a number with its sign; none before one that is rounded to nothing."""
+    text = fixed(value, decimals)
+    return f"+{text}" if value > 0 and text.strip("0.") else text
 
 
 def ends(low: float, high: float, write: Callable[[float, int], str]) -> tuple[str, str]:

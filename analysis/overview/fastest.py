@@ -18,7 +18,8 @@ from analysis.records.first_records import command_lines
 from analysis.results.case import grouped
 from analysis.results.sources import Results
 from analysis.statistics.decision import ALPHA
-from analysis.statistics.difference import Difference, centre_of, cut_of
+from analysis.statistics.difference import Difference, centre_of
+from analysis.statistics.sample import cut_from_each_end
 from analysis.verdict.comparisons import difference_between
 from analysis.verdict.model import CaseFinding, Findings, TableFindings
 from analysis.verdict.phrases import listed
@@ -165,4 +166,4 @@ def _time_s(case: CaseFinding, values: Mapping[str, Values]) -> float:
     if case.case_id not in values:
         return case.samples[TIME].mean
     log_s = np.log(values[case.case_id].measured(TIME))
-    return float(np.exp(centre_of(log_s, cut_of(len(log_s))).value))
+    return float(np.exp(centre_of(log_s, cut_from_each_end(len(log_s))).value))

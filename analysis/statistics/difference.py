@@ -25,17 +25,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from analysis.statistics.sample import LEVEL, Interval
+from analysis.statistics.sample import LEVEL, Interval, cut_from_each_end
 
 Array = NDArray[np.float64]
 # What is compared: typical values (trimmed means), or means.
 Estimand = Literal["typical", "mean"]
-
-# The share cut from each end. Where one run in ten is slow, a tenth often leaves some in.
-SHARE = 0.2
-# Trimming fewer values costs so many degrees of freedom that the untrimmed mean finds more. It
-# still keeps its level there: among so few runs a slow one is absent, or widens the interval.
-MIN_TRIMMED = 7
 
 # No clock tells runs apart by less: a standard deviation of logarithms up to this one is only the
 # rounding of equal times.
@@ -70,7 +64,7 @@ class Difference:
         numbers the boot or day of each pair.
         """
         each = np.asarray(log_a) - np.asarray(log_b)
-        cut = cut_of(len(each))
+        cut = cut_from_each_end(len(each))
         centre = centre_of(each, cut)
         variance, df = centre.variance, centre.df
         count = 1 if units is None else len(np.unique(units))
@@ -84,8 +78,11 @@ class Difference:
 
         Both are trimmed, or neither where one of them has too few values for it.
         """
-        is_cut = cut_of(min(len(log_a), len(log_b))) > 0
-        a, b = (centre_of(logs, cut_of(len(logs)) if is_cut else 0) for logs in (log_a, log_b))
+        is_cut = cut_from_each_end(min(len(log_a), len(log_b))) > 0
+        a, b = (
+            centre_of(logs, cut_from_each_end(len(logs)) if is_cut else 0)
+            for logs in (log_a, log_b)
+        )
         return cls._of_centres(a, b, "typical")
 
     @classmethod
@@ -181,11 +178,6 @@ def _exp(value: float) -> float:
     """Return e to a power, or infinity beyond the largest number."""
     with np.errstate(over="ignore", under="ignore"):
         return float(np.exp(value))
-
-
-def cut_of(n: int) -> int:
-    """Return how many of n values are cut from each end: none of fewer than seven."""
-    return int(SHARE * n) if n >= MIN_TRIMMED else 0
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from analysis.statistics.difference import cut_of
-from analysis.statistics.sample import MIN_FOR_INTERVALS
+from analysis.statistics.sample import MIN_FOR_INTERVALS, cut_from_each_end
 
 Array = NDArray[np.float64]
 Cuts = NDArray[np.intp]
@@ -176,6 +175,6 @@ def share_of_unseen_modes(n: int, comparisons: int) -> float:
     So few of a case's n runs are in that mode that they are rare, and trimmed (binomial); each of
     the comparisons is wrong by itself. `make noise` finds no more, table "words".
     """
-    most = min(cut_of(n), least_common(n) - 1)
+    most = min(cut_from_each_end(n), least_common(n) - 1)
     missed = float(special.bdtr(most, n, MISSED_MODE))
     return 1 - (1 - missed) ** comparisons

@@ -321,6 +321,12 @@ def start_up(case: Case, other: Case) -> str:
     return f"{loaded}, and what that does at start and for each thread is in the numbers"
 
 
+def loaded_at_start(case: Case, other: Case) -> str:
+    """Return what is loaded into the program of one of two cases alone; empty for nothing."""
+    mine, theirs = (_within(of) for of in (case, other))
+    return "" if mine == theirs else mine or theirs
+
+
 def start_ups(cases: Sequence[CaseFinding], baseline: CaseFinding) -> str:
     """Return which cases start otherwise than their baseline; empty for none."""
     unlike = [case for case in cases if _within(case.summary) != _within(baseline.summary)]

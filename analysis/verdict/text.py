@@ -10,11 +10,10 @@ from typing import Any
 from analysis.format.numbers import in_percent
 from analysis.format.table import markdown_items, markdown_text, render, wrapped
 from analysis.measures import ENERGY_BY_KIND
-from analysis.objectives import OBJECTIVES, TIME, Objective
+from analysis.objectives import TIME
 from analysis.statistics.decision import ALPHA, MIN_TO_FORECAST, ONLY_LOOK, Look
-from analysis.statistics.difference import MIN_TRIMMED
 from analysis.statistics.modes import share_of_unseen_modes
-from analysis.statistics.sample import OUTLIER_SCORE
+from analysis.statistics.sample import MIN_TRIMMED, OUTLIER_SCORE
 from analysis.statistics.unlike import (
     MIN_LONGER,
     least_to_see,
@@ -22,21 +21,19 @@ from analysis.statistics.unlike import (
     unseen,
 )
 from analysis.verdict.caveats import drift_sentences
-from analysis.verdict.model import Findings, TableFindings, Verdict
-from analysis.verdict.phrases import governor, listed, sentence
+from analysis.verdict.configurations import configuration_tables
+from analysis.verdict.model import Findings, TableFindings
+from analysis.verdict.phrases import listed
 from analysis.verdict.price import price_sentences
 from analysis.verdict.slowdowns import raw_slowdown, slowdown_sentences, slowdown_table
 from analysis.verdict.tables import (
-    comparison_table,
     price_table,
     raw_comparisons,
     raw_price,
     raw_statistics,
-    statistics_tables,
 )
 from analysis.verdict.waiting import waiting_sentences
-from base.text import one_line, plural
-from configs.study import NOTHING
+from base.text import plural
 from configs.values import DIRECTIONS
 
 QUESTION = "To pin or not to pin?"
@@ -54,8 +51,8 @@ def as_text(findings: Findings, width: int = 100) -> str:
     """
     parts = ["In detail", *wrapped(findings.headline, width), ""]
     for table in findings.tables:
-        parts += [table.title, "", *_paragraph(wrapped(verdict_lines(table), width))]
-        parts += _tables_of(table, "text")
+        parts += [table.title, "", *_tables_of(table, findings.margin, "text")]
+        parts += _paragraph(wrapped(verdict_lines(table), width))
     parts += ["How to read this", *wrapped(notes(findings), width)]
     return "\n".join([*parts, *_next_step(findings)])
 
@@ -79,24 +76,24 @@ def as_markdown(findings: Findings) -> str:
     """Return the findings as a Markdown document."""
     parts = [f"# {QUESTION}", "", *markdown_items(findings.headline), ""]
     for table in findings.tables:
-        items = markdown_items(verdict_lines(table))
-        parts += [f"## {markdown_text(table.title)}", "", *_paragraph(items)]
-        parts += _tables_of(table, "markdown")
+        parts += [f"## {markdown_text(table.title)}", ""]
+        parts += _tables_of(table, findings.margin, "markdown")
+        parts += _paragraph(markdown_items(verdict_lines(table)))
     parts += ["## How to read this", "", *markdown_items(notes(findings)), ""]
     if findings.next_command:
         parts += [why_continue(findings), "", "```sh", findings.next_command, "```", ""]
     return "\n".join(parts)
 
 
-def _tables_of(of: TableFindings, style: str) -> list[str]:
-    compared = (comparison_table(of), slowdown_table(of))
-    tables = [table for table in (*compared, *statistics_tables(of), price_table(of)) if table]
+def _tables_of(findings: TableFindings, margin: float, style: str) -> list[str]:
+    more = (slowdown_table(findings), price_table(findings))
+    tables = [*configuration_tables(findings, margin), *(table for table in more if table)]
     return [render(tables, style)] if tables else []
 
 
 def verdict_lines(table: TableFindings) -> list[str]:
-    """Return the verdicts of a table, a line each; what all governors share is said once."""
-    lines = [line for objective in table.objectives for line in _of_objective(table, objective)]
+    """Return what no configuration's table has of a program: what mappings cost beside it."""
+    lines = []
     front = [case.label for case in table.cases if case.on_front]
     measured = sum(case.has_time_and_energy for case in table.cases)
     # Of cases that raced the advice has it, with how little is known of those that ended early.
@@ -108,24 +105,6 @@ def verdict_lines(table: TableFindings) -> list[str]:
         )
     costs = (*slowdown_sentences(table), *price_sentences(table))
     return [*lines, *costs, *waiting_sentences(table)]
-
-
-def _of_objective(table: TableFindings, objective: Objective) -> Iterator[str]:
-    verdicts = [verdict for verdict in table.verdicts if verdict.objective == objective]
-    # Units have their own capitals: ms is not Ms.
-    noun = sentence(objective.noun) if objective in OBJECTIVES else objective.noun
-    if len({verdict.sentences for verdict in verdicts}) == 1:
-        yield f"{noun}: {_joined(verdicts[0])}"
-        return
-    for verdict in verdicts:
-        case = next(case for case in table.cases if case.governor == verdict.governor)
-        beside = any(case.summary.key.beside for case in table.cases)
-        where = f", beside {one_line(verdict.beside or NOTHING)}" if beside else ""
-        yield f"{noun}, governor {governor(case)}{where}: {_joined(verdict)}"
-
-
-def _joined(verdict: Verdict) -> str:
-    return " ".join(verdict.sentences)
 
 
 def notes(findings: Findings) -> list[str]:

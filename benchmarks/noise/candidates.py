@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from analysis.statistics.difference import SHARE, Difference, centre_of
+from analysis.statistics.difference import Difference, centre_of
+from analysis.statistics.sample import TRIMMED_SHARE
 
 Array = NDArray[np.float64]
 # A two-sided p-value of "the centre of these log ratios is 0".
@@ -33,7 +34,7 @@ def trimmed(ratios: Array, _rng: np.random.Generator, share: float) -> float:
 def bootstrap_t(ratios: Array, rng: np.random.Generator) -> float:
     """Return the symmetric bootstrap-t p-value of the 20 % trimmed mean (Wilcox 2017, 4.4.3)."""
     drawn = ratios[rng.integers(0, len(ratios), (RESAMPLES, len(ratios)))]
-    middle = centre_of(ratios, int(SHARE * len(ratios))).value
+    middle = centre_of(ratios, int(TRIMMED_SHARE * len(ratios))).value
     return _p(_studentised(drawn - middle), _studentised(ratios[None, :])[0])
 
 
@@ -54,7 +55,7 @@ def sign_flip(ratios: Array, rng: np.random.Generator) -> float:
 def _studentised(rows: Array) -> Array:
     """Return each row's trimmed mean over its winsorised deviation, without a sign."""
     n = rows.shape[1]
-    cut = int(SHARE * n)
+    cut = int(TRIMMED_SHARE * n)
     ordered = np.sort(rows, axis=1)
     winsorised = np.clip(ordered, ordered[:, cut, None], ordered[:, n - 1 - cut, None])
     spread = winsorised.std(axis=1)

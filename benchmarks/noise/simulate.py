@@ -21,9 +21,9 @@ from analysis.statistics.decision import (
     interval_of_selected,
     more_repetitions,
 )
-from analysis.statistics.difference import SHARE, Difference
+from analysis.statistics.difference import Difference
 from analysis.statistics.modes import modes_of
-from analysis.statistics.sample import describe
+from analysis.statistics.sample import TRIMMED_SHARE, describe
 from analysis.statistics.unlike import p_of_shares, slow_runs
 from analysis.verdict.values import Logs, difference_in
 from benchmarks.noise import shapes
@@ -69,7 +69,7 @@ def offset(pair: Pair, truth: Truth) -> float:
         return pair.a.median() - pair.b.median()
     rng = np.random.default_rng(0)
     ratios = pair.a.sample(rng, (1_000_000,)) - pair.b.sample(rng, (1_000_000,))
-    return float(stats.trim_mean(ratios, SHARE))
+    return float(stats.trim_mean(ratios, TRIMMED_SHARE))
 
 
 def rejected(

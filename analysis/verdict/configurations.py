@@ -1,0 +1,156 @@
+"""A table for each configuration: its mappings against the baseline, in one objective."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+
+from analysis.format.numbers import NOTHING, decimals_left, ends, fixed, signed
+from analysis.format.table import Column, Notes, Table
+from analysis.objectives import Objective
+from analysis.results.case import grouped
+from analysis.statistics.difference import Difference
+from analysis.verdict.model import CaseFinding, TableFindings, Verdict
+from analysis.verdict.phrases import WIDEST
+from analysis.verdict.tables import objective_decimals
+from analysis.words import decision, decision_notes, p_value, row_notes
+from base.text import one_line
+from configs.scheduling import CURRENT
+from configs.study import NOTHING as NOTHING_BESIDE
+
+# Of means without a spread.
+_DECIMALS_OF_MEANS = 1
+
+
+def configuration_tables(table: TableFindings, margin: float) -> list[Table]:
+    """Return the tables of a program: for each objective, one for each of its configurations.
+
+    An objective of which no case has a value has none.
+    """
+    return [
+        _configuration(table, cases, objective, margin)
+        for objective in table.objectives
+        for cases in grouped(table.cases, lambda case: case.summary.key.setting)
+        if any(objective in case.samples for case in cases)
+    ]
+
+
+def _configuration(
+    table: TableFindings, cases: Sequence[CaseFinding], objective: Objective, margin: float
+) -> Table:
+    baseline = next((case for case in cases if case.is_baseline), None)
+    scheduled = any(case.summary.key.scheduling for case in cases)
+    notes = Notes()
+    columns = (
+        Column("mapping", right=False),
+        *((Column("scheduling", right=False),) if scheduled else ()),
+        Column("n"),
+        Column("lost"),
+        Column(_estimand(cases, objective), objective.unit),
+        Column("change", "%"),
+        Column("95 % interval", "%"),
+        Column("p"),
+        Column("outcome", right=False),
+        Column("notes", right=False),
+    )
+    decimals = objective_decimals(objective, [_centre(case, objective) for case in cases])
+    cells = tuple(
+        (
+            one_line(case.full_mapping),
+            *((one_line(case.summary.key.scheduling or CURRENT),) if scheduled else ()),
+            *_cells(case, baseline, objective, decimals),
+            " ".join(map(notes.marker, row_notes(case, baseline, objective, margin))) or NOTHING,
+        )
+        for case in cases
+    )
+    return Table(
+        caption=f"{_caption(table, cases[0])}: {_estimand(cases, objective)} {objective.noun}",
+        columns=columns,
+        cells=cells,
+        notes=(*_decisions(table, cases, objective), *notes.listed()),
+    )
+
+
+def _estimand(cases: Iterable[CaseFinding], objective: Objective) -> str:
+    """Return what is compared: typical values, or means where only means are known."""
+    comparisons = [of for case in cases if (of := case.comparisons.get(objective))]
+    if comparisons:
+        return str(comparisons[0].difference.estimand)
+    known = (case.samples.get(objective) for case in cases)
+    return "typical" if any(of and not math.isnan(of.typical) for of in known) else "mean"
+
+
+def _centre(case: CaseFinding, objective: Objective) -> float:
+    """Return a case's typical value, or its mean where only that is known."""
+    sample = case.samples.get(objective)
+    if sample is None:
+        return math.nan
+    return sample.mean if math.isnan(sample.typical) else sample.typical
+
+
+def _caption(table: TableFindings, case: CaseFinding) -> str:
+    key = case.summary.key
+    app = " ".join(filter(None, (table.key.app, table.key.region)))
+    beside = any(other.summary.key.beside for other in table.cases)
+    where = f", beside {key.beside or NOTHING_BESIDE}" if beside else ""
+    return one_line(f"{app}, {table.key.threads_in_words}, {key.governor}{where}")
+
+
+def _cells(
+    case: CaseFinding, baseline: CaseFinding | None, objective: Objective, decimals: int
+) -> tuple[str, ...]:
+    summary = case.summary
+    n = NOTHING if summary.n is None else str(summary.n)
+    lost = str(case.lost.count) if case.lost.is_known else NOTHING
+    value = fixed(_centre(case, objective), decimals)
+    return n, lost, value, *_against_baseline(case, baseline, objective)
+
+
+def _against_baseline(
+    case: CaseFinding, baseline: CaseFinding | None, objective: Objective
+) -> tuple[str, str, str, str]:
+    """Return change, interval, p and outcome."""
+    comparison = case.comparisons.get(objective)
+    if comparison is not None:
+        change, interval = change_and_interval(comparison.difference)
+        return change, interval, p_value(comparison.p_different), comparison.outcome
+    if case.is_baseline and case.lost_of(objective).usable and objective in case.samples:
+        return NOTHING, NOTHING, NOTHING, "baseline"
+    change = signed(100 * (_by_means(case, baseline, objective) - 1), _DECIMALS_OF_MEANS)
+    return change, NOTHING, NOTHING, "not compared"
+
+
+def _by_means(case: CaseFinding, baseline: CaseFinding | None, objective: Objective) -> float:
+    """Return the ratio of the means, of which no spread is known; NaN where one is not known."""
+    return case.mean_ratio(baseline, objective) if baseline else math.nan
+
+
+def change_and_interval(difference: Difference) -> tuple[str, str]:
+    """Return a change and both ends of its interval, in per cent.
+
+    All have the digits that the interval leaves. Where it is not known, or so wide that its ends
+    say next to nothing, the change alone has three digits.
+    """
+    change = 100 * (difference.ratio - 1)
+    interval = difference.known_interval()
+    if interval is None or not interval.high < WIDEST * interval.low:
+        return f"{change:+.3g}", NOTHING
+    low, high = (100 * (end - 1) for end in (interval.low, interval.high))
+    decimals = decimals_left((high - low) / 2)
+    texts = ends(low, high, lambda end, more: signed(end, decimals + more))
+    return signed(change, decimals), " to ".join(texts)
+
+
+def _decisions(
+    table: TableFindings, cases: Sequence[CaseFinding], objective: Objective
+) -> Iterator[tuple[str, str]]:
+    for verdict in table.verdicts:
+        if verdict.objective == objective and _is_of(verdict, cases[0]):
+            yield "", f"decision: {decision(verdict)}"
+            compared = sum(objective in case.comparisons for case in cases)
+            for note in decision_notes(verdict, compared):
+                yield "", note
+
+
+def _is_of(verdict: Verdict, case: CaseFinding) -> bool:
+    return (verdict.governor, verdict.beside) == (case.governor, case.summary.key.beside)
