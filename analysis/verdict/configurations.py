@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 
-from analysis.format.numbers import NOTHING, decimals_left, ends, fixed, signed
+from analysis.format.numbers import NOTHING, decimals_left, ends, fixed, in_percent, signed
 from analysis.format.table import Column, Notes, Table
 from analysis.objectives import Objective
 from analysis.results.case import grouped
@@ -131,14 +131,14 @@ def change_and_interval(difference: Difference) -> tuple[str, str]:
     All have the digits that the interval leaves. Where it is not known, or so wide that its ends
     say next to nothing, the change alone has three digits.
     """
-    change = 100 * (difference.ratio - 1)
+    share = difference.ratio - 1
     interval = difference.known_interval()
     if interval is None or not interval.high < WIDEST * interval.low:
-        return f"{change:+.3g}", NOTHING
+        return f"{'+' if share > 0 else ''}{in_percent(share, 3)}", NOTHING
     low, high = (100 * (end - 1) for end in (interval.low, interval.high))
     decimals = decimals_left((high - low) / 2)
     texts = ends(low, high, lambda end, more: signed(end, decimals + more))
-    return signed(change, decimals), " to ".join(texts)
+    return signed(100 * share, decimals), " to ".join(texts)
 
 
 def _decisions(
