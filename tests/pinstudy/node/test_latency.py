@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from runners.host.lock import node_lock
 from runners.latency.measure import PROGRAM
 from tests.analysis.latency.made_latency import PLANTED, content_of, write_latency_file
 from tests.support.cli import pinstudy, pinstudy_without, started
-from tests.support.limits import only_cpus
+from tests.support.limits import before_all_others, only_cpus
 from tests.support.programs import built
 from tests.support.studies import two_cpus
 from tests.support.trees import build_tree
@@ -25,10 +26,17 @@ def need_program_and_two_cpus() -> None:
     two_cpus()
 
 
-def test_this_nodes_pairs_are_measured_printed_and_drawn(tmp_path: Path) -> None:
+@pytest.fixture
+def two() -> Iterator[tuple[int, int]]:
+    """Two CPUs between which a measurement does not wait for other tests."""
     need_program_and_two_cpus()
-    two = two_cpus()
+    with before_all_others():
+        yield two_cpus()
 
+
+def test_this_nodes_pairs_are_measured_printed_and_drawn(
+    tmp_path: Path, two: tuple[int, int]
+) -> None:
     done = pinstudy(
         tmp_path, "latency", "--cpus", f"{two[0]},{two[1]}", "--precision", "none", status=0
     )
@@ -48,10 +56,8 @@ def test_this_nodes_pairs_are_measured_printed_and_drawn(tmp_path: Path) -> None
 
 @pytest.mark.parametrize(("options", "status"), [([], 0), (["--json"], 1)])
 def test_without_the_libraries_the_measurement_is_kept_and_no_json_is_a_failure(
-    tmp_path: Path, options: list[str], status: int
+    tmp_path: Path, two: tuple[int, int], options: list[str], status: int
 ) -> None:
-    need_program_and_two_cpus()
-    two = two_cpus()
     cpus = f"{two[0]},{two[1]}"
     arguments = ("--cpus", cpus, "--precision", "none", *options, "--results", "my results")
     done = pinstudy_without("scipy", tmp_path, "latency", *arguments)

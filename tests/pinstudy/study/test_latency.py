@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.analysis.latency.made_latency import PLANTED, content_of
 from tests.support import cli
-from tests.support.limits import only_cpus
+from tests.support.limits import before_all_others, only_cpus
 from tests.support.studies import write_app, write_study
 from tests.support.tools import ROOT, need_tool
 
@@ -45,9 +47,13 @@ def content(folder: Path) -> dict[str, Any]:
 
 
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two CPUs")
-def test_the_latency_between_cpus_is_measured_once_before_the_runs(folder: Path) -> None:
+def test_the_latency_between_cpus_is_measured_once_a_boot_before_the_runs(
+    folder: Path, at_end: ExitStack
+) -> None:
+    at_end.enter_context(before_all_others())
     output = pinstudy(folder, "run", "beside.yaml")
     assert "before the runs the latency between CPUs, every pair of CPUs" in output
+    assert "is not measured" not in output
     allowed = os.sched_getaffinity(0)
     first = content(folder)
     assert len(first["pairs"]) == len(allowed) * (len(allowed) - 1) // 2
@@ -55,29 +61,48 @@ def test_the_latency_between_cpus_is_measured_once_before_the_runs(folder: Path)
     pinstudy(folder, "run", "beside.yaml")
     assert content(folder) == first
 
-
-@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two CPUs")
-@pytest.mark.parametrize("spoilt", ["another boot", "stopped", "no JSON"])
-def test_a_measurement_that_is_not_this_boot_s_whole_one_is_made_again(
-    folder: Path, spoilt: str
-) -> None:
-    assert "is not measured" not in pinstudy(folder, "run", "beside.yaml")
-    old = content(folder)
-    changed: dict[str, dict[str, Any]] = {
-        "another boot": {"boot_id": "an older one"},
-        "stopped": {"interrupted": True},
-    }
-    text = json.dumps(old | changed.get(spoilt, {})) if spoilt in changed else "{"
-    latency_file(folder).write_text(text)
+    latency_file(folder).write_text(json.dumps(first | {"boot_id": "an older one"}))
     without_runs(folder)
     pinstudy(folder, "run", "beside.yaml")
-    assert content(folder)["boot_id"] == old["boot_id"]
+    assert content(folder)["boot_id"] == first["boot_id"]
     assert "interrupted" not in content(folder)
 
 
-def test_a_node_of_one_cpu_says_so_and_makes_its_runs(folder: Path) -> None:
+NOT_MEASURED = "the latency between CPUs is not measured: the latency between CPUs needs two"
+
+
+def run_with_one_cpu(folder: Path) -> str:
+    """Run the study where a measurement ends at once, and says so."""
     with only_cpus({min(os.sched_getaffinity(0))}):
-        output = pinstudy(folder, "run", "beside.yaml")
-    assert "the latency between CPUs is not measured: the latency between CPUs needs two" in output
+        return pinstudy(folder, "run", "beside.yaml")
+
+
+def test_a_node_of_one_cpu_says_so_and_makes_its_runs(folder: Path) -> None:
+    assert NOT_MEASURED in run_with_one_cpu(folder)
     assert not list(folder.glob("results/beside/*/latency.json"))
     assert list(folder.glob("results/beside/*/tables.md"))
+
+
+@pytest.mark.parametrize(
+    ("changes", "again"),
+    [
+        ({}, False),
+        ({"boot_id": "another boot"}, True),
+        ({"interrupted": True}, True),
+        (None, True),
+    ],
+    ids=["this boot's", "another boot's", "stopped", "no JSON"],
+)
+def test_only_a_measurement_that_is_not_this_boots_whole_one_is_made_again(
+    folder: Path, changes: dict[str, object] | None, again: bool
+) -> None:
+    run_with_one_cpu(folder)
+    without_runs(folder)
+    (results,) = folder.glob("results/beside/*/")
+    boot_id = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    kept = content_of(PLANTED["smt"]) | {"boot_id": boot_id} | (changes or {})
+    text = "{" if changes is None else json.dumps(kept)
+    (results / "latency.json").write_text(text)
+
+    assert (NOT_MEASURED in run_with_one_cpu(folder)) == again
+    assert (results / "latency.json").read_text() == text
