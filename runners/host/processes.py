@@ -27,6 +27,10 @@ NAME_LENGTH = 15
 _REAL_TIME = {os.SCHED_FIFO: "SCHED_FIFO", os.SCHED_RR: "SCHED_RR"}
 _POLICIES = {os.SCHED_OTHER: "", os.SCHED_BATCH: "SCHED_BATCH", os.SCHED_IDLE: "SCHED_IDLE"}
 
+# Limits that shape a program's memory, by the shell's option; personality(2).
+_LIMITS = {"-s": resource.RLIMIT_STACK, "-d": resource.RLIMIT_DATA, "-v": resource.RLIMIT_AS}
+_NOT_RANDOM = 0x0040000
+
 _NUMBER = re.compile(r"-?[0-9]{1,20}")
 _MASK = re.compile(r"[0-9a-f]{16}")
 # Positions after the name: field 4 of the manual page is the second one after it.
@@ -69,6 +73,25 @@ def inherited_priority() -> str:
         return f"{_REAL_TIME[policy]} {os.sched_getparam(0).sched_priority}"
     parts = (_POLICIES.get(policy, f"policy {policy}"), f"nice {nice}" if nice else "")
     return ", ".join(filter(None, parts))
+
+
+def inherited_limits() -> dict[str, str]:
+    """Return what programs inherit from this process that shapes their memory, in a shell's words.
+
+    Such as `{"ulimit -s": "8192", "address randomisation": "on"}`, in KiB. The limit of the stack
+    is also the size of a thread's stack, and without one the kernel lays out a program otherwise
+    (Linux arch/x86/mm/mmap.c, mmap_is_legacy).
+    """
+    limits = {f"ulimit {option}": _kib(resource.getrlimit(of)[0]) for option, of in _LIMITS.items()}
+    try:
+        personality = int(Path("/proc/self/personality").read_text(), 16)
+    except (OSError, ValueError):
+        return limits
+    return limits | {"address randomisation": "off" if personality & _NOT_RANDOM else "on"}
+
+
+def _kib(limit: int) -> str:
+    return "unlimited" if limit == resource.RLIM_INFINITY else str(limit // 1024)
 
 
 def parse_task(text: str) -> Task | None:

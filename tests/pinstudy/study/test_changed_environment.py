@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.pinstudy.hybrid_namespace import EPP, Namespace, hybrid_namespace
-from tests.support.cli import pinstudy
+from tests.support.cli import argv, pinstudy
 from tests.support.studies import (
     records,
     two_cpus,
@@ -62,6 +63,46 @@ def test_more_repetitions_in_another_environment_are_refused_until_it_is_as_it_w
     pinstudy(folder, "run", "waits.yaml", status=0, **first)
     assert len(records(folder)) == 4
     assert len({record["environment_digest"] for record in records(folder)}) == 1
+
+
+@pytest.mark.parametrize(
+    ("shell", "told"),
+    [
+        (["sh", "-c", 'ulimit -s 4096; exec "$@"', "sh"], "ulimit -s was '"),
+        (["setarch", "-R"], "address randomisation was 'on', now 'off'"),
+    ],
+    ids=["stack", "addresses"],
+)
+def test_more_repetitions_in_another_layout_of_memory_are_refused(
+    folder: Path, shell: list[str], told: str
+) -> None:
+    pinstudy(folder, "run", "waits.yaml", status=0)
+    again = subprocess.run(
+        [*shell, *argv("run", "waits.yaml", "--repetitions", "4")],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert again.returncode == 2
+    assert f"the environment is not that of the runs there: {told}" in again.stderr
+    assert len(records(folder)) == 2
+
+
+def test_another_working_directory_is_told_under_the_tables_and_refused_by_nobody(
+    folder: Path,
+) -> None:
+    pinstudy(folder, "run", "waits.yaml", status=0)
+    (folder / "elsewhere").mkdir()
+    pinstudy(
+        folder / "elsewhere",
+        *("run", "../waits.yaml", "--results", "../results", "--repetitions", "4"),
+        status=0,
+    )
+    assert len(records(folder)) == 4
+    (results,) = folder.glob("results/waits/*/")
+    shown = " ".join(pinstudy(folder, "tables", str(results), status=0).stdout.split())
+    assert "inherited unlike variables: working directory was '" in shown
 
 
 def test_fresh_starts_anew_in_another_environment_and_compare_names_it(folder: Path) -> None:
