@@ -13,7 +13,7 @@ from analysis.statistics.difference import Difference
 from analysis.verdict.model import CaseFinding, TableFindings, Verdict
 from analysis.verdict.phrases import WIDEST
 from analysis.verdict.tables import objective_decimals
-from analysis.words import decision, decision_notes, p_value, row_notes
+from analysis.verdict.words import decision, decision_notes, p_value, row_notes
 from base.text import one_line
 from configs.scheduling import CURRENT
 from configs.study import NOTHING as NOTHING_BESIDE
