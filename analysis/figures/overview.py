@@ -98,9 +98,10 @@ def _points(cases: Sequence[CaseFinding]) -> list[_Point]:
         baseline = baselines.get(case.summary.key.setting)
         if baseline is None or case is baseline or case.summary.key.beside:
             continue
-        time, energy = (case.mean_ratio(baseline, objective) for objective in (TIME, ENERGY))
-        if math.isfinite(time + energy):
+        if {TIME, ENERGY} <= case.samples.keys() & baseline.samples.keys():
+            time, energy = (case.mean_ratio(baseline, objective) for objective in (TIME, ENERGY))
             is_compared = case.is_comparable and baseline.is_comparable
+            is_compared = is_compared and math.isfinite(time + energy)
             points.append(_Point(case, time, energy, is_compared))
     return points
 

@@ -103,8 +103,6 @@ def _decoded(line: bytes) -> tuple[Any, bool]:
     """Return what a line has, and whether all of it is possible: then it has no other fields."""
     try:
         return _DECODER.decode(line), True
-    except msgspec.ValidationError:
-        return msgspec.json.decode(line), False
     except msgspec.DecodeError:
         # It takes numbers that are not finite, too, which cost a field and not the record.
         return json.loads(line), False
