@@ -1,4 +1,4 @@
-"""The statistics behind a verdict as tables: each case, and each case against its baseline."""
+"""The numbers behind a verdict: tables of costs and of divided work, and all of them as data."""
 
 from __future__ import annotations
 
@@ -58,66 +58,11 @@ def _heads(table: TableFindings) -> dict[str, tuple[str, ...]]:
     return heads
 
 
-def statistics_tables(table: TableFindings) -> list[Table]:
-    """Return a table of time, energy and what is printed, where measured: centre and spread."""
-    return [
-        _statistics(table, objective)
-        for objective in table.objectives
-        if objective != EDP and any(objective in case.samples for case in table.cases)
-    ]
-
-
-def _statistics(table: TableFindings, objective: Objective) -> Table:
-    unit = objective.unit
-    measured = [case for case in table.cases if objective in case.samples]
-    heads = _heads(table)
-    decimals = objective_decimals(objective, (case.samples[objective].mean for case in measured))
-    columns = (
-        *_head_columns(table),
-        Column("n"),
-        Column("mean", unit),
-        Column("its 95 % interval", unit),
-        Column("median", unit),
-        Column("its 95 % interval", unit),
-        Column("sd", unit),
-        Column("CV", "%"),
-        Column("outliers", right=False),
-        Column("lost runs"),
-    )
-    return Table(
-        caption=f"{table.title}: {objective.noun}",
-        columns=columns,
-        cells=tuple(
-            (*heads[case.case_id], *_statistics_row(case, objective, decimals)) for case in measured
-        ),
-        raw_values=tuple(raw_statistics(case, objective) for case in measured),
-    )
-
-
 def objective_decimals(objective: Objective, values: Iterable[float]) -> int:
     """Return the decimals of an objective's values in one table."""
     if objective in (ENERGY, EDP):
         return ENERGY_DECIMALS
     return time_decimals(values) if objective == TIME else metric_decimals(values)
-
-
-def _statistics_row(case: CaseFinding, objective: Objective, decimals: int) -> tuple[str, ...]:
-    sample = case.samples[objective]
-    outliers = [outlier for outlier in case.outliers if outlier.objective == objective]
-    return (
-        str(sample.n or NOTHING),
-        fixed(sample.mean, decimals),
-        interval_of(sample.mean_interval, decimals),
-        fixed(sample.median, decimals),
-        interval_of(sample.median_interval, decimals),
-        fixed(sample.sd, decimals),
-        fixed(sample.cv * 100, 2),
-        ", ".join(
-            f"run {outlier.repetition}: {fixed(outlier.value, decimals)}" for outlier in outliers
-        )
-        or NOTHING,
-        str(case.lost.count) if case.lost.is_known else NOTHING,
-    )
 
 
 def division_table(table: TableFindings) -> Table | None:
@@ -206,54 +151,6 @@ def _imbalance(case: CaseFinding) -> Stats:
 
 def _per_cent(share: float) -> str:
     return NOTHING if math.isnan(share) else fixed(100 * share, 1)
-
-
-def comparison_table(table: TableFindings) -> Table | None:
-    """Return each case's ratios to its baseline with outcomes; None without comparisons."""
-    objectives = table.with_comparisons
-    if not objectives:
-        return None
-    heads = _heads(table)
-    columns = [*_head_columns(table)]
-    for objective in objectives:
-        columns += [
-            Column(f"{objective.short} ratio"),
-            Column("95 % interval"),
-            Column("word", right=False),
-        ]
-    columns.append(Column("Pareto front", right=False))
-    return Table(
-        caption=f"{table.title}: ratios of {_estimands(table)} to the baseline",
-        columns=tuple(columns),
-        cells=tuple(
-            (*heads[case.case_id], *_comparison_row(case, objectives)) for case in table.cases
-        ),
-        raw_values=tuple(raw_comparisons(case) for case in table.cases),
-    )
-
-
-def _estimands(table: TableFindings) -> str:
-    return " and ".join(
-        noun
-        for name, noun in (("typical", "typical values"), ("mean", "means"))
-        if name in table.estimands
-    )
-
-
-def _comparison_row(case: CaseFinding, objectives: Sequence[Objective]) -> tuple[str, ...]:
-    cells: list[str] = []
-    for objective in objectives:
-        comparison = case.comparisons.get(objective)
-        if comparison is None:
-            cells += [*without_comparison(case, objective)]
-        else:
-            difference = comparison.difference
-            cells += [
-                ratio_text(difference.ratio),
-                ratio_interval(difference),
-                outcome_text(comparison),
-            ]
-    return (*cells, "yes" if case.on_front else NOTHING)
 
 
 def without_comparison(case: CaseFinding, objective: Objective) -> tuple[str, str, str]:

@@ -11,7 +11,7 @@ from analysis.compare.tables import compare_tables
 from analysis.format.table import render
 from analysis.results.sources import open_results
 from analysis.tables.means import make_tables
-from analysis.verdict.tables import comparison_table, statistics_tables
+from analysis.verdict.configurations import configuration_tables
 from tests.support.results import (
     Study,
     findings_of,
@@ -50,16 +50,13 @@ def test_latex_reads_tables_with_gaps_publications_verdicts_and_comparisons(
     ]
     study = Study({"scheduler": 1.0, "pcores-pin": 0.9}, {"scheduler": 1.0, "pcores-pin": 1.1})
     table = only_table(findings_of(tmp_path / "study", study))
-    compared = comparison_table(table)
-    assert compared is not None
     publication = "published:galante-2025"
     both = compare(open_results(str(tmp_path / "study")), open_results(publication), 0.01, None)
     tables = [
         *tables_from(tmp_path / "gaps", records),
         *make_tables(publication, "full"),
         *make_tables(publication, "published"),
-        compared,
-        *statistics_tables(table),
+        *configuration_tables(table, 0.01),
         *compare_tables(both),
     ]
 

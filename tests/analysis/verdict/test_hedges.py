@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import math
 import re
@@ -16,7 +15,7 @@ from analysis.answer import analyze
 from analysis.objectives import Objective
 from analysis.results.sources import open_results
 from analysis.statistics.decision import Look
-from analysis.verdict.tables import comparison_table
+from analysis.verdict.configurations import configuration_tables
 from analysis.verdict.text import as_data, as_text, notes
 from tests.support.results import (
     Record,
@@ -204,9 +203,10 @@ def test_equal_values_are_no_proof(
     # Nothing differs from run to run, so that nothing tells how many would do.
     assert "repetition" not in sentence
     assert ("clock" in sentence) == (objective == "time")
-    table = comparison_table(only_table(findings))
-    assert table is not None
-    assert ("-", "undecided") in itertools.pairwise(table.cells[1])
+    tables = configuration_tables(only_table(findings), 0.01)
+    rows = {table.caption.rpartition(" ")[2]: table.cells[1] for table in tables}
+    assert rows[objective][5] == "-"
+    assert rows[objective][7] == "undecided"
     data = as_data(findings)["tables"][0]["comparisons"][1]
     assert data[f"{objective}_ratio"] == pytest.approx(others / baseline)
     assert (data[f"{objective}_ratio_low"], data[f"{objective}_ratio_high"]) == (None, None)

@@ -14,7 +14,7 @@ from analysis.card import write_card
 from analysis.report.page import report_html
 from analysis.results.sources import open_results
 from analysis.tables.means import make_tables
-from analysis.verdict.tables import comparison_table
+from analysis.verdict.configurations import configuration_tables
 from analysis.verdict.text import as_data
 from runners.records.lost_runs import LostRuns, lost_runs
 from runners.records.status import FINAL, OK
@@ -211,10 +211,12 @@ def test_report_and_figures_do_not_recommend_it(tmp_path: Path) -> None:
     assert ">lost<" in page
 
 
-def test_the_table_of_ratios_has_no_ratio_of_it(tmp_path: Path) -> None:
-    table = comparison_table(only_table(findings_of(tmp_path, hung())))
-    assert table
-    assert table.cells[2][3:6] == ("-", "-", "not compared")
+def test_its_row_has_no_change_and_says_what_was_lost(tmp_path: Path) -> None:
+    (times, *_) = configuration_tables(only_table(findings_of(tmp_path, hung())), 0.01)
+    mapping, n, lost, _, *change, outcome, marker = times.cells[2]
+    assert (mapping, n, lost, outcome) == ("pcores-pin", "6", "12", "not compared")
+    assert change == ["-", "-", "-"]
+    assert dict(times.notes)[marker] == "lost: 12 timeout"
 
 
 HEADER = "app,threads,mapping,n,elapsed_mean_s,elapsed_sd_s"

@@ -20,7 +20,7 @@ from analysis.report.page import report_html
 from analysis.results.sources import open_results
 from analysis.tables.means import make_tables
 from analysis.verdict.answers import FIXED_TIME
-from analysis.verdict.tables import statistics_tables
+from analysis.verdict.configurations import configuration_tables
 from analysis.verdict.text import as_data, as_text
 from tests.support.cli import pinstudy
 from tests.support.results import (
@@ -151,13 +151,15 @@ def test_numbers_of_nanoseconds_keep_their_digits_in_seconds(tmp_path: Path) -> 
     findings = findings_of(tmp_path, runs)
 
     whole, region = findings.tables
-    *_, latencies = statistics_tables(whole)
-    shown = [float(row[4]) for row in latencies.cells]
+    *_, latencies = configuration_tables(whole, 0.01)
+    shown = [float(row[3]) for row in latencies.cells]
     assert shown == pytest.approx(list(seconds.values()), rel=1e-3)
-    (times, *_) = statistics_tables(region)
-    assert {row[4] for row in times.cells} == {"0.0000432"}
+    (times, *_) = configuration_tables(region, 0.01)
+    assert {row[3] for row in times.cells} == {"0.0000432"}
     same = open_results(str(tmp_path))
-    assert latencies.cells[0][4] in render(list(compare_tables(compare(same, same))), "text")
+    decimals = len(latencies.cells[0][3].partition(".")[2])
+    mean = f"{whole.cases[0].samples['metric_latency'].mean:.{decimals}f}"
+    assert mean in render(list(compare_tables(compare(same, same))), "text")
 
 
 def test_the_largest_gain_of_a_rate_is_the_largest_ratio(tmp_path: Path) -> None:

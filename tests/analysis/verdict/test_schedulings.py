@@ -14,7 +14,7 @@ from analysis.compare.tables import compare_tables
 from analysis.results.sources import open_results
 from analysis.results.summaries import read_summaries
 from analysis.tables.means import make_tables, write_tables
-from analysis.verdict.tables import comparison_table, statistics_tables
+from analysis.verdict.configurations import configuration_tables
 from analysis.verdict.text import as_data, verdict_lines
 from tests.support.results import (
     Record,
@@ -138,8 +138,7 @@ def test_a_column_has_who_places_threads_only_where_a_study_asks(tmp_path: Path)
         assert "scheduling" not in cells_by_title(table)
     for folder, has_it in ((asked, True), (usual, False)):
         found = only_table(analyze(open_results(str(folder))))
-        tables = [*statistics_tables(found), comparison_table(found)]
-        for table in filter(None, tables):
+        for table in configuration_tables(found, 0.01):
             assert ("scheduling" in cells_by_title(table)) == has_it
             assert all(len(row) == len(table.columns) for row in table.cells)
 
