@@ -10,14 +10,17 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from analysis.format.numbers import fixed, in_percent
+from analysis.format.numbers import fixed, in_percent, percent, percent_ends
 from analysis.objectives import TIME, Objective
+from analysis.results.case import Neighbour
 from analysis.statistics.unlike import SlowRuns
 from analysis.verdict.caveats import loaded_at_start, modes_in_words, unclear_in_words
 from analysis.verdict.model import CaseFinding, Comparison, Verdict
-from analysis.verdict.phrases import best_change, do
+from analysis.verdict.phrases import best_change, do, needed
 from base.text import one_line, plural
+from runners.records.disturbances import SHARED
 
+_MAX_NEIGHBOURS = 3
 # Deviations whose ratio is larger have no second digit.
 _WHOLE_FROM = 10
 _DECISIONS: Mapping[str, str] = {
@@ -85,9 +88,27 @@ def _of_runs(case: CaseFinding, objective: Objective) -> Iterator[str]:
         reasons = case.summary.circumstances.reasons.get(objective.field, ())
         yield f"not measured: {'; '.join(reasons) or 'no reason given'}"
     yield from _of_values(case, objective)
-    if n := case.summary.n:
-        for name, count in case.summary.circumstances.disturbed.items():
-            yield f"{count} of {n} runs {name}"
+    yield from _disturbed(case)
+
+
+def _disturbed(case: CaseFinding) -> Iterator[str]:
+    """Yield how many runs were disturbed, by whom most often, and how much longer those took."""
+    happened, n = case.summary.circumstances, case.summary.n
+    for name, count in happened.disturbed.items():
+        yield f"{count} of {n} runs {name}"
+        if name == SHARED and happened.neighbours:
+            tasks = sorted(happened.neighbours.items(), key=lambda task: -task[1].runs)
+            yield one_line(f"most often {', '.join(map(_neighbour, tasks[:_MAX_NEIGHBOURS]))}")
+        if difference := case.disturbed_against_others.get(name):
+            share, interval = difference.ratio - 1, difference.interval()
+            low, high = percent_ends(interval.low - 1, interval.high - 1)
+            sign = "+" if share > 0 else "-"
+            yield f"these took {sign}{percent(abs(share))} against the others ({low} to {high})"
+
+
+def _neighbour(task: tuple[str, Neighbour]) -> str:
+    command, seen = task
+    return f"{command} ({plural(seen.runs, 'run')}, up to {seen.most_s:.2f} s)"
 
 
 def _of_values(case: CaseFinding, objective: Objective) -> Iterator[str]:
@@ -119,9 +140,8 @@ def _of_comparison(comparison: Comparison, objective: Objective, margin: float) 
         yield "no attempt made runs of both"
     if comparison.difference.units > 1:
         yield f"pairs of {comparison.difference.units} boots or days, which the interval covers"
-    if comparison.outcome == "undecided" and comparison.more:
-        half, most = comparison.more.half, comparison.more.most
-        yield f"{half} to {plural(most, 'more repetition')} would decide"
+    if comparison.outcome == "undecided":
+        yield from needed(comparison)
 
 
 def _slow(slow: SlowRuns) -> str:
