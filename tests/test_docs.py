@@ -123,7 +123,13 @@ def test_the_readme_is_short() -> None:
     assert len((ROOT / "README.md").read_text().splitlines()) < 120
 
 
-@pytest.mark.parametrize("page", sorted(ROOT.glob("docs/*.md")), ids=lambda page: page.stem)
+# Each command adds to it, and nobody reads it from its first line to its last.
+LOOKED_UP = ROOT / "docs" / "command-line.md"
+
+
+@pytest.mark.parametrize(
+    "page", sorted({*ROOT.glob("docs/*.md")} - {LOOKED_UP}), ids=lambda page: page.stem
+)
 def test_a_page_is_read_in_ten_minutes(page: Path) -> None:
     text = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
     words = [word for word in text.split() if re.search("[A-Za-z]", word)]
