@@ -156,14 +156,8 @@ def open_results(source: str) -> Results:
         return Results(only, None, None, card.all_cases(), card.footnotes, card=card)
     if (folder / FILE).exists():
         return _summaries(folder)
-    runs = read_runs(folder)
-    # Runs of another node may all be repetitions that count already, and be in `repeated` alone.
-    for records in (runs.frame, runs.repeated):
-        check_one_node(records, folder)
-        check_one_program(records, folder)
+    runs, proofs, footnotes = read_folder(folder)
     digests = runs.frame["node_digest"].dropna().unique()
-    proofs = read_proofs(folder, map(str, digests))
-    footnotes = (*folder_footnotes(runs, folder), *proof_footnotes(proofs.values()))
     cases = with_turns(summarise(runs), runs.frame)
     if not cases:
         why = f" ({joined(footnotes)})" if footnotes else ""
@@ -177,6 +171,20 @@ def open_results(source: str) -> Results:
     if not runs.raced and any(case.circumstances.out_of_turn for case in cases):
         footnotes += (FOOTNOTE,)
     return Results(str(folder), folder, runs, cases, footnotes, proofs)
+
+
+def read_folder(folder: Path) -> tuple[Runs, dict[str, Proof], tuple[str, ...]]:
+    """Return the runs in a folder, what was found of the instruments, and what is to be told.
+
+    Raises UserError as `open_results` does, but not where there is no run among the records.
+    """
+    runs = read_runs(folder)
+    # Runs of another node may all be repetitions that count already, and be in `repeated` alone.
+    for records in (runs.frame, runs.repeated):
+        check_one_node(records, folder)
+        check_one_program(records, folder)
+    proofs = read_proofs(folder, map(str, runs.frame["node_digest"].dropna().unique()))
+    return runs, proofs, (*folder_footnotes(runs, folder), *proof_footnotes(proofs.values()))
 
 
 def sources_below(source: str) -> list[str]:
