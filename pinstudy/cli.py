@@ -31,6 +31,7 @@ COMMANDS = {
     "status": "batch",
     "cancel": "batch",
     "tables": "results",
+    "runs": "results",
     "figures": "results",
     "report": "results",
     "verdict": "results",

@@ -1,7 +1,7 @@
 """Writes pages from declarations: tables in docs, docs/command-line.md.
 
 A page has its table between two lines, the first of which names the dataclass, the record's fields,
-or the measures::
+the measures, or the columns of runs::
 
     <!-- keys of configs.study.Study -->
     <!-- end of keys -->
@@ -18,6 +18,7 @@ from typing import get_type_hints
 from msgspec import NODEFAULT, Struct
 
 from analysis.measures import MEASURES, Measure, csv_column
+from analysis.tables import tidy_runs
 from base.decoding import plain_type
 from base.files import write_atomically
 from configs.decoding import Key, bare, keys_of
@@ -29,6 +30,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 _TABLE = re.compile(r"(<!-- keys of ([\w.]+) -->\n).*?(<!-- end of keys -->\n)", re.DOTALL)
 _MEASURES = "analysis.measures.MEASURES"
+_RUNS = "analysis.tables.tidy_runs.COLUMNS"
 _FIELDS = "runners.records.record.Record"
 # Groups of fields that another page has, named as `Record.GROUP` there: what that page is of.
 _ELSEWHERE = {"beside": ("co-runner", "[of a co-runner](beside.md#fields-of-a-record)")}
@@ -120,6 +122,16 @@ def measure_table() -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
+def run_table() -> str:
+    """Return the columns of `pinstudy runs` as Markdown."""
+    lines = ["| column | meaning |", "|---|---|"]
+    lines += [
+        f"| {_names(group.names)} | {group.meaning} |"
+        for group in (*tidy_runs.COLUMNS, *tidy_runs.MORE_COLUMNS)
+    ]
+    return "".join(f"{line}\n" for line in lines)
+
+
 def _heading(measure: Measure) -> str:
     unit = f" ({measure.unit})" if measure.unit and measure.heading else ""
     return (
@@ -149,6 +161,8 @@ def generated_pages() -> dict[Path, str]:
 def _renewed(match: re.Match[str]) -> str:
     if match[2] == _MEASURES:
         return match[1] + measure_table() + match[3]
+    if match[2] == _RUNS:
+        return match[1] + run_table() + match[3]
     if match[2] == _FIELDS:
         return match[1] + field_table() + match[3]
     if match[2].startswith(f"{_FIELDS}."):

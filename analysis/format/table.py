@@ -217,11 +217,11 @@ def _csv(tables: Sequence[Table]) -> str:
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(names)
-    writer.writerows([_csv_value(row.get(name, "")) for name in names] for row in rows)
+    writer.writerows([csv_value(row.get(name, "")) for name in names] for row in rows)
     return stream.getvalue()
 
 
-def _csv_value(value: object) -> object:
+def csv_value(value: object) -> object:
     """Clean a text, since CSV is printed on terminals too, and mark as text what looks a formula.
 
     A spreadsheet would execute a formula; an apostrophe before it prevents that.

@@ -170,6 +170,36 @@ def find_all_results(
     return tuple(filter(None, (find_results(context, parameter, of) for of in results)))
 
 
+@click.command("runs")
+@click.argument("results", nargs=-1, required=True, callback=find_all_results)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="The file, *.csv or *.parquet (where pyarrow is installed); without it, CSV on stdout.",
+)
+def runs_command(results: tuple[str, ...], output: Path | None) -> None:
+    """Write the runs of RESULTS as tidy data: a row a run, for pandas, R and spreadsheets.
+
+    Each is a folder such as results/quick/mynode, or one above several of them. docs/runs.md lists
+    the columns.
+    """
+    from analysis.results.sources import sources_below
+    from analysis.tables.tidy_runs import check_file, csv_bytes, tidy_runs, write_runs
+
+    if output is not None:
+        check_file(output)
+    sources = dict.fromkeys(source for name in results for source in sources_below(name))
+    runs, notes = tidy_runs(list(sources))
+    for note in notes:
+        say(note, err=True)
+    if output is None or str(output) == "-":
+        click.echo(csv_bytes(runs), nl=False)
+    else:
+        say(f"written: {write_runs(runs, output)} ({plural(len(runs), 'row')})", err=True)
+
+
 @click.command("compare")
 @click.argument("results", nargs=-1, required=True, callback=find_all_results)
 @MARGIN

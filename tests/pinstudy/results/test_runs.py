@@ -1,0 +1,210 @@
+"""`pinstudy runs`: tidy data of runs, as spreadsheets and programs read it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import re
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from analysis.measures import PLAIN
+from base import PINSTUDY
+from tests.analysis.records.test_regions import SOLVE, with_regions
+from tests.analysis.tables.test_metric_columns import UNITS
+from tests.support.cli import pinstudy, pinstudy_without
+from tests.support.results import Study, left_out, record, write
+from tests.support.tools import ROOT
+
+PAGE = (ROOT / "docs" / "runs.md").read_text(encoding="utf-8")
+
+
+def rows_of(tmp_path: Path, *results: str) -> list[dict[str, str]]:
+    done = pinstudy(tmp_path, "runs", *results, status=0)
+    return list(csv.DictReader(io.StringIO(done.stdout, newline="")))
+
+
+def rows_from(tmp_path: Path, *records: dict[str, Any]) -> list[dict[str, str]]:
+    """Return the rows of these records."""
+    write(tmp_path / "mine", records)
+    return rows_of(tmp_path, "mine")
+
+
+def test_every_run_has_a_row_with_its_status_and_reason(tmp_path: Path) -> None:
+    rows = rows_from(
+        tmp_path,
+        record(1, 1, warmup=True, block=0),
+        record(1, 1, elapsed_s=45.25),
+        record(1, 2, status="timeout", reason="no end after 10 min"),
+        left_out(4, "no E-cores here"),
+    )
+    assert [(row["repetition"], row["status"], row["reason"]) for row in rows] == [
+        ("1", "ok", ""),
+        ("1", "ok", ""),
+        ("2", "timeout", "no end after 10 min"),
+        ("", "skipped", "no E-cores here"),
+    ]
+    assert [row["warmup"] for row in rows] == ["TRUE", "FALSE", "FALSE", "FALSE"]
+    assert [row["averaged"] for row in rows] == ["FALSE", "TRUE", "FALSE", "FALSE"]
+    run = rows[1]
+    assert (run["results"], run["node_id"], run["mapping"]) == ("mine", "node1", "scheduler")
+    assert run["started_at"] == "2025-03-01T12:00:00.000Z"
+    assert (run["elapsed_s"], run["cache_misses"]) == ("45.25", "1376989875")
+    # What was not measured, and what the case has not.
+    assert (run["energy_dram_j"], run["ranks"]) == ("", "")
+
+
+def test_values_by_core_kind_and_metrics_have_columns_where_any_run_has_them(
+    tmp_path: Path,
+) -> None:
+    rate = {"metrics": {"rate": 3.5, "steps": 4}, "metric_units": UNITS}
+    rows = rows_from(tmp_path, record(1, 1, freq_ghz={"P": 5.5, "E": 4.25}, **rate), record(1, 2))
+    assert [(row["freq_P_ghz"], row["freq_E_ghz"]) for row in rows] == [
+        ("5.5", "4.25"),
+        ("5.976", ""),
+    ]
+    assert "freq_LP-E_ghz" not in rows[0]
+    assert [(row["metric_rate"], row["metric_rate_unit"]) for row in rows] == [
+        ("3.5", "Gflop/s"),
+        ("", ""),
+    ]
+    assert (rows[0]["metric_steps"], rows[0]["metric_steps_unit"]) == ("4", "")
+
+
+def test_a_region_is_a_row_of_the_same_case_and_run(tmp_path: Path) -> None:
+    whole, solve = rows_from(tmp_path, with_regions(1, 1, solve=SOLVE))
+    assert (whole["region"], solve["region"]) == ("", "solve")
+    assert whole["case_id"] == solve["case_id"] == "case000000000001"
+    assert (whole["elapsed_s"], solve["elapsed_s"], solve["energy_pkg_j"]) == ("45", "30", "1500")
+
+
+def test_several_folders_are_one_table_with_the_node_of_each_run(tmp_path: Path) -> None:
+    write(tmp_path / "all" / "s" / "n1", [record(1, 1)])
+    write(tmp_path / "all" / "s" / "n2", [record(1, 1, node_id="node2", metrics={"rate": 1.5})])
+    write(tmp_path / "other", [record(1, 1, node_id="node3")])
+    rows = rows_of(tmp_path, "all", "other", "other")
+    assert [(row["results"], row["node_id"], row["metric_rate"]) for row in rows] == [
+        ("all/s/n1", "node1", ""),
+        ("all/s/n2", "node2", "1.5"),
+        ("other", "node3", ""),
+    ]
+
+
+def test_of_interchangeable_nodes_each_row_has_its_own(tmp_path: Path) -> None:
+    rows = rows_from(
+        tmp_path,
+        record(1, 1, pool="split-site", node_id="node7"),
+        record(1, 2, pool="split-site", node_id="node8"),
+    )
+    assert [(row["node_id"], row["pool"]) for row in rows] == [
+        ("node7", "split-site"),
+        ("node8", "split-site"),
+    ]
+
+
+@pytest.mark.parametrize("evil", ["=cmd|'/c calc'!A1", "+1+1", "-2+3", "@SUM(A1)", '="x",1'])
+def test_no_text_is_a_formula_and_none_has_two_lines(tmp_path: Path, evil: str) -> None:
+    (row,) = rows_from(
+        tmp_path, record(1, 1, mapping=evil, status="failed", reason=f"\t{evil}\nrest")
+    )
+    assert (row["mapping"], row["reason"]) == (f"'{evil}", f"'{evil} rest")
+
+
+def test_the_csv_is_that_of_rfc_4180_in_utf_8(tmp_path: Path) -> None:
+    write(tmp_path / "mine", [record(1, 1, size='größe "5", x', energy_net_j=-3.5)])
+    done = pinstudy(tmp_path, "runs", "mine", "-o", "out/runs.csv", status=0)
+    assert (done.stdout, done.stderr) == ("", "written: out/runs.csv (1 row)\n")
+    lines = (tmp_path / "out" / "runs.csv").read_bytes().split(b"\r\n")
+    assert len(lines) == 3
+    assert b"\n" not in b"".join(lines)
+    assert ',"größe ""5"", x",'.encode() in lines[1]
+    assert b",-3.5," in lines[1]
+    assert lines[0].startswith(b"results,study,node_id,")
+
+
+def test_what_speaks_against_the_numbers_is_told_beside_them(tmp_path: Path) -> None:
+    path = write(tmp_path / "mine", [record(1, 1, node="virtual")])
+    path.write_bytes(path.read_bytes() + b'{"torn')
+    done = pinstudy(tmp_path, "runs", "mine", status=0)
+    assert "mine: numbers of a virtual node's model, not of hardware\n" in done.stderr
+    assert "mine: 1 line of the records" in done.stderr
+    (row,) = csv.DictReader(io.StringIO(done.stdout))
+    assert row["virtual_node"] == "TRUE"
+
+
+def test_results_without_runs_are_left_out_and_alone_an_error(tmp_path: Path) -> None:
+    write(tmp_path / "mine", [record(1, 1)])
+    both = pinstudy(tmp_path, "runs", "published:galante-2025", "mine", status=0)
+    assert both.stderr == "published:galante-2025: has means, and no runs\n"
+    alone = pinstudy(tmp_path, "runs", "published:galante-2025", status=2)
+    assert alone.stderr == (
+        "pinstudy: published:galante-2025: has means, and no runs; expected a folder of runs, as "
+        f"`{PINSTUDY} run quick` makes it\n"
+    )
+
+
+def test_a_folder_with_runs_of_two_nodes_is_refused(tmp_path: Path) -> None:
+    write(tmp_path / "mine", [record(1, 1), record(1, 1, node_id="node2")])
+    done = pinstudy(tmp_path, "runs", "mine", status=2)
+    assert "holds runs of several nodes" in done.stderr
+
+
+def test_a_file_of_another_kind_is_refused_before_anything_is_read(tmp_path: Path) -> None:
+    write(tmp_path / "mine", [record(1, 1)])
+    done = pinstudy(tmp_path, "runs", "mine", "-o", "runs.xlsx", status=2)
+    expected = "pinstudy: -o runs.xlsx: expected a name that ends in .csv or .parquet\n"
+    assert done.stderr == expected
+
+
+def test_without_pyarrow_parquet_is_an_error_of_one_line(tmp_path: Path) -> None:
+    write(tmp_path / "mine", [record(1, 1)])
+    done = pinstudy_without("pyarrow", tmp_path, "runs", "mine", "-o", "runs.parquet")
+    assert done.returncode == 2
+    assert done.stderr == (
+        "pinstudy: -o runs.parquet: parquet needs pyarrow (no pyarrow here); install it, or write "
+        "runs.csv, which needs nothing\n"
+    )
+
+
+def test_parquet_has_the_types_of_the_columns(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    write(tmp_path / "mine", [record(1, 1), record(1, 2, warmup=True, started_at="x")])
+    pinstudy(tmp_path, "runs", "mine", "-o", "runs.parquet", status=0)
+    runs = pd.read_parquet(tmp_path / "runs.parquet")
+    assert runs["warmup"].tolist() == [False, True]
+    assert runs["repetition"].tolist() == [1, 2]
+    assert runs["started_at"][0] == pd.Timestamp("2025-03-01T12:00:00Z")
+    assert runs["started_at"].isna()[1]
+    assert runs["elapsed_s"].dtype == float
+
+
+def test_the_lines_of_pandas_in_the_docs_read_it(tmp_path: Path) -> None:
+    (lines,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    assert len(list(filter(None, lines.splitlines()))) <= 9
+    times = {"scheduler": 1.0, "pcores-pin": 0.9, "ecores-pin": 1.4}
+    failed = record(1, 11, status="failed", threads=8)
+    write(tmp_path / "mine", [*Study(times, noise=0).records(), failed])
+    pinstudy(tmp_path, "runs", "mine", "-o", "runs.csv", status=0)
+    before = Path.cwd()
+    os.chdir(tmp_path)
+    try:
+        with redirect_stdout(io.StringIO()) as printed:
+            exec(lines, {})
+    finally:
+        os.chdir(before)
+    typical, best, lost = (" ".join(part.split()) for part in printed.getvalue().split("\n\n"))
+    assert "performance 56.0 36.0 40.0" in typical
+    assert "performance pcores-pin" in best
+    assert f"scheduler {1 / 11:.6f}" in lost
+
+
+def test_the_page_of_columns_has_each_and_no_other(tmp_path: Path) -> None:
+    rows = rows_from(tmp_path, record(1, 1, metrics={"rate": 1.5}, metric_units={"rate": "1/s"}))
+    named = set(re.findall(r"`([\w-]+)`", PAGE.split("| column | meaning |")[1]))
+    assert [name for name in rows[0] if name not in named | {"residency_E"}] == []
+    assert set(PLAIN) <= set(rows[0])
