@@ -175,18 +175,24 @@ class _Opened:
 
 
 def compare(
-    a: Results, b: Results, margin: float = MARGIN, as_governor: str | None = None
+    a: Results,
+    b: Results,
+    margin: float = MARGIN,
+    as_governor: str | None = None,
+    *,
+    with_edp: bool = False,
 ) -> SideBySide:
     """Put two results side by side.
 
-    `margin` is the equivalence margin; `as_governor` is assumed for rows without a governor.
+    `margin` is the equivalence margin; `as_governor` is assumed for rows without a governor. The
+    energy-delay product follows from time and energy, and is left out unless `with_edp`.
     """
     one, other = (_Opened.of(results, analyze(results, margin)) for results in (a, b))
     matched = list(matched_tables(one.findings.tables, other.findings.tables))
     pairs = tuple(
         pair
         for table_a, table_b in matched
-        for pair in _pairs(one, other, table_a, table_b, as_governor, margin)
+        for pair in _pairs(one, other, table_a, table_b, as_governor, margin, with_edp=with_edp)
     )
     return SideBySide(
         a.name,
@@ -237,6 +243,8 @@ def _pairs(
     b: TableFindings,
     as_governor: str | None,
     margin: float,
+    *,
+    with_edp: bool = False,
 ) -> Iterator[Pair]:
     matched = matched_rows(a.cases, b.cases, as_governor)
     reference = first_common_baseline(matched)
@@ -256,6 +264,8 @@ def _pairs(
         *differences_of_settings(one.results, other.results, matched),
     )
     for objective in _in_both(a, b):
+        if objective == EDP and not with_edp:
+            continue
         if not all(any(objective in case.samples for case in table.cases) for table in (a, b)):
             continue
         is_compared = objective in a.compared_by and objective in b.compared_by
@@ -303,7 +313,7 @@ def _with_words(rows: Sequence[Row], objective: Objective, margin: float) -> tup
 def _in_both(a: TableFindings, b: TableFindings) -> list[Objective]:
     """Return what two tables are put side by side by; of what is printed, that of one unit."""
     theirs = {of.identity for of in b.objectives}
-    return [of for of in a.objectives if of != EDP and of.identity in theirs]
+    return [of for of in a.objectives if of.identity in theirs]
 
 
 def _start_ups(
