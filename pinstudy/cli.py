@@ -146,7 +146,8 @@ def _stop_later(unraisable: sys.UnraisableHookArgs) -> None:
 def main() -> None:
     """Run the command line.
 
-    The exit status is 2 for a user's mistake, 1 for a failed study, 130 when it was stopped.
+    The exit status is 2 for a user's mistake, 1 for a failed study, 130 when it was stopped. A
+    command may have others, which its page tells.
     """
     prepare_streams(_typed() in _MEASURING)
     sys.unraisablehook = _stop_later

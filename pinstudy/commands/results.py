@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import click
 
 from base import PINSTUDY
-from base.errors import UserError
+from base.errors import StudyError, UserError
 from base.text import as_typed, plural, unknown_word
 from pinstudy.options import INTO, JSON, MARGIN, STYLE, Folder, find_results
 from pinstudy.output import print_json, say, say_lines, terminal_width
+
+if TYPE_CHECKING:
+    from analysis.compare.conditions import Condition, Judgement
+
+# The exit status of --fail-if.
+FAILED = 3
 
 
 @click.command("tables")
@@ -128,8 +135,29 @@ def report_command(results: str, into: Path | None) -> None:
 )
 @JSON
 @click.option("--no-files", is_flag=True, help="Print only; leave verdict.md alone.")
+@click.option(
+    "--fail-if",
+    "conditions",
+    multiple=True,
+    metavar="CONDITION",
+    help="End with exit status 3 where a case meets it: OUTCOME [MARGIN%] [OBJECTIVE], such as "
+    "'worse 2%' (may be repeated); see ci.md.",
+)
+@click.option(
+    "--against",
+    callback=find_results,
+    metavar="RESULTS",
+    help="With --fail-if: compare with the same cases of these results, not with the baseline.",
+)
 def verdict_command(
-    results: str, margin: str, baseline: str | None, style: str, as_json: bool, no_files: bool
+    results: str,
+    margin: str,
+    baseline: str | None,
+    style: str,
+    as_json: bool,
+    no_files: bool,
+    conditions: tuple[str, ...],
+    against: str | None,
 ) -> None:
     """Say what RESULTS mean: better, worse, equivalent or undecided, case by case, and why.
 
@@ -144,12 +172,19 @@ def verdict_command(
     from configs.values import share_option
 
     share = share_option("--margin", margin)
-    answers = []
-    for source in sources_below(results):
+    asked = _conditions(conditions, against)
+    others = open_results(against) if against is not None else None
+    answers, judgements = [], []
+    # The cases of one of the results are matched with those of the others.
+    for source in sources_below(results) if others is None else [results]:
         opened = open_results(source)
         findings = analyze(opened, share, baseline)
+        judged = [condition.judge(opened, findings, others, baseline) for condition in asked]
+        judgements += judged
         if as_json:
-            answers.append({"results": opened.name} | as_data(findings))
+            rows = [row for judgement in judged for row in judgement.data]
+            failed = {"failed": rows} if asked else {}
+            answers.append({"results": opened.name} | as_data(findings) | failed)
         elif style == "text":
             say_lines(overview_lines(opened, findings, terminal_width()))
             say(f"\n{as_text(findings, terminal_width())}")
@@ -161,6 +196,40 @@ def verdict_command(
             say(f"written: {path}", err=True)
     if as_json:
         print_json(answers)
+    _end_by(judgements, to_stderr=as_json or style != "text")
+
+
+def _conditions(texts: Sequence[str], against: str | None) -> list[Condition]:
+    """Return the conditions of --fail-if; raises UserError for what is none."""
+    if texts:
+        from analysis.compare.conditions import condition_of
+
+        return [condition_of(text) for text in texts]
+    if against is not None:
+        raise UserError(
+            f"--against: needs --fail-if; `{PINSTUDY} compare` shows two results side by side"
+        )
+    return []
+
+
+def _end_by(judgements: Sequence[Judgement], *, to_stderr: bool) -> None:
+    """Print what failed; exit with FAILED where anything did.
+
+    Raises StudyError where a condition was put to no case.
+    """
+    compared: dict[str, bool] = {}
+    lines = [line for judgement in judgements for line in judgement.lines]
+    notes = dict.fromkeys(note for judgement in judgements for note in judgement.notes)
+    for line in (*lines, *notes):
+        say(line, err=to_stderr)
+    for judgement in judgements:
+        text = judgement.condition.text
+        compared[text] = compared.get(text, False) or judgement.compared_any
+    if any(judgement.failed for judgement in judgements):
+        raise SystemExit(FAILED)
+    for text, any_case in compared.items():
+        if not any_case:
+            raise StudyError(f"--fail-if {text!r}: no case was compared")
 
 
 def find_all_results(
