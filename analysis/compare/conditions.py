@@ -53,7 +53,7 @@ class Condition:
     def objectives_of(self, table: TableFindings) -> list[Objective]:
         """Return what its cases are judged by; of a program of a given time what it prints."""
         if self.objective:
-            return [of for of in table.objectives if self.objective in _names(of)]
+            return [known for known in table.objectives if self.objective in _names(known)]
         return list(table.compared_by) if table.fixed_time else [TIME]
 
     def judge(
@@ -188,7 +188,8 @@ def _was_skipped(row: Row) -> bool:
 
 
 def _of_one_result(both: SideBySide, condition: Condition) -> Iterator[Judged]:
-    objective = next((of for of in both.objectives if condition.objective in _names(of)), TIME)
+    asked = (known for known in both.objectives if condition.objective in _names(known))
+    objective = next(asked, TIME)
     for title in (*both.only_a, *both.only_b):
         yield Judged(title, "", objective, NOT_COMPARED)
 
