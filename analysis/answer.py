@@ -55,9 +55,11 @@ from analysis.verdict.values import (
     values_by_case,
 )
 from base import PINSTUDY
-from base.text import as_typed, one_line
+from base.text import as_typed, one_line, word_as_typed
 from configs.library import display_path
+from configs.overrides import kept_options
 from configs.repetitions import MAX_REPETITIONS
+from configs.results_folder import STUDY_FILE
 
 # Smaller differences do not matter, unless the user says otherwise.
 MARGIN = 0.01
@@ -422,7 +424,8 @@ def command_for_more(results: Results, more: int) -> str:
         return ""
     study = studies[0]
     named = display_path(Path(study)) if "/" in study else study
-    parts = [f"{PINSTUDY} run {as_typed(named)}", f"--repetitions {last + more:.0f}"]
+    options = map(word_as_typed, kept_options(results.folder / STUDY_FILE))
+    parts = [f"{PINSTUDY} run {as_typed(named)}", *options, f"--repetitions {last + more:.0f}"]
     below = _results_of(results.folder, frame)
     if below is None:
         return ""

@@ -15,6 +15,7 @@ from base.errors import UserError
 from base.text import shown, unknown_word
 from configs.app import App
 from configs.mapping import Mapping
+from configs.overrides import AS_WRITTEN, Overrides
 from configs.site import Site
 from configs.study import Study
 
@@ -26,14 +27,14 @@ APPS = "apps"
 _APP_FOLDERS = (CONFIGS / APPS, CONFIGS / APPS / "workloads")
 
 
-def load_study(name_or_path: str | os.PathLike[str], repetitions: int | None = None) -> Study:
+def load_study(name_or_path: str | os.PathLike[str], overrides: Overrides = AS_WRITTEN) -> Study:
     """Return a study of the installation by its name, or a user's own by the path of its file.
 
-    `repetitions` replace those of the file. Raises ConfigError with every mistake in the files that
-    were read, UserError when there is no such study or its file cannot be read.
+    Raises ConfigError with every mistake in the files that were read, UserError when there is no
+    such study, when its file cannot be read, or when the overrides do not fit it.
     """
     path = _own_or_installed(os.fspath(name_or_path), "study")
-    return _study(*_source(path), path.parent, repetitions)
+    return _study(*_source(path), path.parent, overrides)
 
 
 def read_study(data: bytes, path: str) -> Study:
@@ -41,12 +42,12 @@ def read_study(data: bytes, path: str) -> Study:
     return _study(data, path, Path(path).parent)
 
 
-def _study(data: bytes, path: str, beside: Path, repetitions: int | None = None) -> Study:
+def _study(data: bytes, path: str, beside: Path, overrides: Overrides = AS_WRITTEN) -> Study:
     from configs.load import parse_study
 
     # A file is read once, however many entries name its app.
     find_app = cache(partial(load_app, beside=beside))
-    return parse_study(data, path, find_app, list_mappings(), repetitions)
+    return parse_study(data, path, find_app, list_mappings(), overrides)
 
 
 def load_app(name_or_path: str, beside: Path | None = None) -> App:
@@ -129,9 +130,18 @@ def display_path(path: Path) -> str:
 
 def study_argument(study: Study) -> str:
     """Return the argument that names a study in any working directory."""
+    return study.name if is_installed(study) else str(Path(study.path).absolute())
+
+
+def is_installed(study: Study) -> bool:
+    """Return whether a study is one of the installation's."""
     path = Path(study.path).absolute()
-    installed = path.parent == CONFIGS / "studies" and path.suffix in SUFFIXES
-    return path.stem if installed else str(path)
+    return path.parent == CONFIGS / "studies" and path.suffix in SUFFIXES
+
+
+def list_studies() -> tuple[Study, ...]:
+    """Return the installation's studies, by name."""
+    return tuple(load_study(name) for name in _files_in(CONFIGS / "studies"))
 
 
 def is_file_name(text: str) -> bool:

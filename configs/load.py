@@ -17,6 +17,8 @@ from configs.checks import Resolver
 from configs.decoding import decode_keys, flat_keys
 from configs.document import Document, parse_yaml
 from configs.mapping import Mapping, MappingsFile
+from configs.overridden import override
+from configs.overrides import AS_WRITTEN, Overrides
 from configs.repetitions import MAX_REPETITIONS, Repetitions
 from configs.site import Site
 from configs.study import Study
@@ -26,7 +28,18 @@ from configs.values import is_name
 # runs, what is better of a metric, the nodes of the runs, their largest number, and the time of a
 # race.
 _NOT_IN_DIGEST = (
-    *("path", "source", "digest", "title", "summary", "estimate_s", "c2c", "fixed_time", "spread"),
+    *(
+        "path",
+        "source",
+        "overrides",
+        "digest",
+        "title",
+        "summary",
+        "estimate_s",
+        "c2c",
+        "fixed_time",
+        "spread",
+    ),
     *("implementation", "algorithm", "obtain", "engine", "prove", "marked_regions"),
     "better",
     *("repetitions", "decide", "within_s", "runs"),
@@ -38,13 +51,13 @@ def parse_study(
     path: str,
     find_app: Callable[[str], App],
     mappings: Iterable[Mapping],
-    repetitions: int | None = None,
+    overrides: Overrides = AS_WRITTEN,
 ) -> Study:
     """Return the study of a file's bytes; `path` is how messages name the file.
 
     The study is named as its file. `find_app` returns the app of a name, or raises UserError; the
-    study may name `mappings`. `repetitions` replaces the file's number of runs of each case, or the
-    highest one. Raises ConfigError with every mistake, UserError for a wrong `repetitions`.
+    study may name `mappings`. Raises ConfigError with every mistake, UserError for `overrides` that
+    do not fit the study.
     """
     document = parse_yaml(data, path)
     values = _named_values(Study, document)
@@ -52,21 +65,22 @@ def parse_study(
         # It was not read to its end: keys that the rest has are not missing.
         _raise_any(document)
     rule = values.get("repetitions")
-    if repetitions is not None and isinstance(rule, Repetitions):
-        values["repetitions"] = rule = _with_most(rule, repetitions)
+    if overrides.repetitions is not None and isinstance(rule, Repetitions):
+        values["repetitions"] = rule = _with_most(rule, overrides.repetitions)
     keys = document.value if isinstance(document.value, dict) else ()
     known = {mapping.name: mapping for mapping in mappings}
     resolver = Resolver(values, keys, find_app, known)
-    values |= resolver.resolve()
+    resolved = resolver.resolve()
     document.add(resolver.mistakes)
     document.problems += resolver.elsewhere
     _raise_any(document)
     assert isinstance(rule, Repetitions)
+    values = override(resolver, resolved, overrides)
     values |= {name: getattr(rule, name) for name in ("precision", "decide", "race")}
     values["repetitions"] = rule.most
-    # The copy of the file beside the results must state the other number.
-    note = "" if repetitions is None else f"# Run with --repetitions {repetitions}.\n"
-    study = Study(**values, path=path, source=note.encode() + data)
+    # The copy of the file beside the results must state what is not as in the file.
+    source = overrides.note.encode() + data
+    study = Study(**values, path=path, source=source, overrides=overrides)
     return replace(study, digest=study_digest(study))
 
 

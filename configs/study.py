@@ -14,6 +14,7 @@ from configs.app import App, Schedule, Size, Variant
 from configs.decoding import NO_KEY, AtKey, InvalidError, Mistake, called, written
 from configs.event import event_problem
 from configs.mapping import MappingOrName
+from configs.overrides import AS_WRITTEN, Overrides
 from configs.repetitions import MAX_REPETITIONS, REPETITIONS, Decide, Precision, Race
 from configs.scheduling import Scheduler, Scheduling, schedulings_of, switch
 from configs.site import BOTH_GIVEN, FeatureName, NodeName
@@ -259,7 +260,7 @@ class Study:
     most.
     In `beside`, None stands for a program alone; without co-runners it is None itself.
     `digest` identifies what the study asks for: the hexadecimal SHA-256 of its canonical form.
-    `source` is its file as it was read.
+    `source` is its file as it was read, after a line with the `overrides`, if there are any.
     """
 
     name: Annotated[str, label("the study's name")]
@@ -355,6 +356,7 @@ class Study:
     precision: Annotated[Precision | None, NO_KEY] = None
     decide: Annotated[Decide | None, NO_KEY] = None
     race: Annotated[Race | None, NO_KEY] = None
+    overrides: Annotated[Overrides, NO_KEY] = AS_WRITTEN
     source: Annotated[bytes, NO_KEY] = field(default=b"", repr=False, compare=False)
 
     @property

@@ -88,6 +88,37 @@ RESULTS = click.option(
 )
 
 
+_CASES = (
+    ("--governors", "performance,powersave", "Run under these governors instead of STUDY's."),
+    ("--threads", "1,4", "With these thread counts; builds without threads run one, or none."),
+    ("--mappings", "NAMES", "With these mappings: of `pinstudy mappings`, or STUDY's own."),
+    ("--only", "WORDS", "Only cases of these apps, builds, sizes and mappings of STUDY."),
+    ("--exclude", "WORDS", "No case of any of these."),
+)
+REPETITIONS = click.option(
+    "--repetitions",
+    type=int,
+    metavar="N",
+    help="Run each case so often instead of as STUDY says; more continue what was made.",
+)
+
+
+def override_options(command: _Command) -> _Command:
+    """Add the options that change what a study asks for; `overrides_of` reads them."""
+    for name, words, meaning in reversed(_CASES):
+        command = click.option(name, multiple=True, callback=_names, metavar=words, help=meaning)(
+            command
+        )
+    return REPETITIONS(command)
+
+
+def _names(
+    _context: click.Context, _parameter: click.Parameter, given: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Return the words that an option names, joined by commas or given one by one."""
+    return tuple(name.strip() for text in given for name in text.split(","))
+
+
 def find_results(
     _context: click.Context, _parameter: click.Parameter, results: str | None
 ) -> str | None:

@@ -2,22 +2,38 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from math import inf
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from base import PINSTUDY
-from base.errors import UserError
+from base.errors import StudyError, UserError
 from base.text import as_typed
 from base.units import duration
+from configs.overrides import Overrides
 from configs.scheduling import recorded_words
-from pinstudy.options import FRESH, JSON, KINDS, RESULTS, SITE, SYSROOT, node_options
+from pinstudy.options import (
+    FRESH,
+    JSON,
+    KINDS,
+    RESULTS,
+    SITE,
+    SYSROOT,
+    node_options,
+    override_options,
+)
 from pinstudy.output import print_columns, print_json, say, wrap
+
+if TYPE_CHECKING:
+    from runners.study.summary import PlanSummary
 
 
 @click.command("plan")
 @click.argument("study")
+@override_options
 @node_options
 @RESULTS
 @SITE
@@ -28,6 +44,7 @@ def plan_command(
     as_json: bool,
     results: Path,
     site: str | None,
+    **overrides: Any,  # noqa: ANN401 - those of override_options
 ) -> None:
     """Show what STUDY would run: the exact command line and environment of each case.
 
@@ -37,9 +54,10 @@ def plan_command(
     from configs.library import load_site, load_study
     from runners.study.crash_notice import describe_crashes
     from runners.study.machine import open_machine, results_folder
+    from runners.study.remedy import remedy
 
     machine = open_machine(sysroot, kinds, load_site(site) if site else None)
-    loaded = load_study(study)
+    loaded = load_study(study, Overrides(**overrides))
     summary = machine.summary(loaded, results)
     if machine.live:
         records = results_folder(results, loaded, machine.node) / "records"
@@ -47,12 +65,22 @@ def plan_command(
             say(f"pinstudy: {line}", err=True)
     if as_json:
         print_json(summary.as_json())
-        return
+    else:
+        _show_plan(summary, machine.outlook(summary.plan))
+    if not machine.startable(summary.plan):
+        way = remedy(machine, loaded)
+        message = "; ".join(filter(None, [f"nothing of study {loaded.name} can run here", way]))
+        if not summary.plan.cases:
+            raise StudyError(message)
+        say(f"pinstudy: {message}", err=True)
+
+
+def _show_plan(summary: PlanSummary, outlook: list[str]) -> None:
     for table in summary.tables():
         say(f"{table['title']}")
         for row in table["rows"]:
             _print_row(row)
-    for line in [*summary.summary(), *machine.outlook(summary.plan)]:
+    for line in [*summary.summary(), *outlook]:
         say(line)
 
 
@@ -104,13 +132,9 @@ def _guest(row: dict[str, Any]) -> str:
 @KINDS
 @RESULTS
 @SITE
-@click.option(
-    "--repetitions",
-    type=int,
-    metavar="N",
-    help="Run each case so often instead of as STUDY says; more continue what was made.",
-)
+@override_options
 @FRESH
+@click.option("--wait", is_flag=True, help="Wait until no other study runs on this node.")
 @click.option(
     "--allow-emulation",
     is_flag=True,
@@ -128,10 +152,11 @@ def run_command(
     kinds: str | None,
     results: Path,
     site: str | None,
-    repetitions: int | None,
     fresh: bool,
+    wait: bool,
     allow_emulation: bool,
     report: bool,
+    **overrides: Any,  # noqa: ANN401 - those of override_options
 ) -> None:
     """Run STUDY, or continue it where it was stopped.
 
@@ -140,24 +165,34 @@ def run_command(
     """
     from configs.library import load_site, load_study
     from pinstudy.study_run import make_runs, show_outcome
-    from runners.study.machine import open_machine
+    from runners.host.lock import node_lock
+    from runners.study.machine import LIVE_ROOT, WHOLE_STUDY, open_machine
     from runners.study.session import Session
     from runners.study.summary import precision_lines
 
-    loaded = load_study(study, repetitions)
+    loaded = load_study(study, Overrides(**overrides))
     if loaded.spread:
         it = as_typed(study)
         raise UserError(
             f"study {loaded.name} is for a batch system (engine: batch): `{PINSTUDY} submit {it}` "
             f"submits it, and `{PINSTUDY} status {it}` shows it"
         )
+    assignment = WHOLE_STUDY
+    if wait and sysroot == LIVE_ROOT:
+        # What the plan is made from may be another after the wait.
+        with node_lock(sysroot, inf, _tell_wait):
+            assignment = replace(WHOLE_STUDY, wait_for_node_s=inf, waiting=_tell_wait)
     machine = open_machine(sysroot, kinds, load_site(site) if site else None)
-    session = Session(machine, loaded, results, fresh, allow_emulation)
+    session = Session(machine, loaded, results, fresh, allow_emulation, assignment)
     make_runs(session)
     for line in precision_lines(session.summary.plan, session.summary.history):
         say(line)
     show_outcome(session.folder, report)
     session.raise_if_failed()
+
+
+def _tell_wait(holder: str) -> None:
+    say(f"pinstudy: waiting for the node; another pinstudy is at work ({holder})", err=True)
 
 
 @click.command("apps")

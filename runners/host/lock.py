@@ -25,7 +25,7 @@ import socket
 import stat
 import struct
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
@@ -50,17 +50,20 @@ _ORPHAN_S = 5.0
 
 
 @contextmanager
-def node_lock(root: Path, wait_s: float = 0.0) -> Iterator[None]:
+def node_lock(
+    root: Path, wait_s: float = 0.0, waiting: Callable[[str], None] = lambda _: None
+) -> Iterator[None]:
     """Hold the lock of the node whose file tree is below `root`; a recorded tree has its own.
 
-    Waits up to `wait_s` seconds for the lock's holder. Raises StoppedError that names the holder
-    when another process has it, StudyError when the node cannot be locked.
+    Waits up to `wait_s` seconds for the lock's holder, with whose description `waiting` is called
+    once: to ask again and again would disturb what it measures. Raises StoppedError that names the
+    holder when another process has it, StudyError when the node cannot be locked.
     """
-    lock = _acquire(root, wait_s)
+    lock = _acquire(root, wait_s, waiting)
     if lock is None:
         raise StoppedError(
             f"another pinstudy is at work on this node ({_holder(root)}); two would disturb "
-            "each other: wait until it has ended, or stop it"
+            "each other: wait until it has ended (`run --wait` does), or stop it"
         )
     with lock:
         yield
@@ -87,16 +90,22 @@ def lock_folders(root: Path) -> list[Path]:
     return list(folders.values())
 
 
-def _acquire(root: Path, wait_s: float = 0.0) -> ExitStack | None:
+def _acquire(
+    root: Path, wait_s: float = 0.0, waiting: Callable[[str], None] = lambda _: None
+) -> ExitStack | None:
     """Take the lock within `wait_s` seconds; None when another process keeps it."""
     began_s = time.monotonic()
     attempts = 0
+    told = False
     while (lock := _take(root)) is None:
         attempts += 1
         waited_s = time.monotonic() - began_s
         over = waited_s >= wait_s
         if attempts >= _ATTEMPTS and over and (waited_s >= _ORPHAN_S or not _is_orphaned(root)):
             return None
+        if attempts >= _ATTEMPTS and not over and not told:
+            waiting(_holder(root))
+            told = True
         time.sleep(_PAUSE_S if attempts < _ATTEMPTS or over else _LONG_PAUSE_S)
     return lock
 

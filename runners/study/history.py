@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,7 +10,9 @@ from typing import Any
 
 from base.errors import UserError
 from base.text import shown
+from configs.overrides import kept_options
 from configs.repetitions import PRECISION_OF, Precision, Race
+from configs.results_folder import STUDY_FILE
 from configs.study import Study
 from runners.plan.runs import RunKey
 from runners.records.kept_facts import what_changed
@@ -172,7 +175,7 @@ def read_history(
         if record.get("study_digest") != study.digest:
             raise UserError(
                 f"{folder}: holds runs of another version of study {study.name} "
-                f"({study.path} has changed since); {advice}"
+                f"({_version_differs(folder, study)}); {advice}"
             )
         if record.get("node_digest") != node_digest:
             differs = what_changed(folder, facts or {}, record)
@@ -199,3 +202,12 @@ def _records(folder: Path, shards: dict[str, ShardLines]) -> Iterator[dict[str, 
             counted.add(line)
             if not isinstance(line, InvalidLine):
                 yield line
+
+
+def _version_differs(folder: Path, study: Study) -> str:
+    """Return how a study differs from the one that has runs in a results folder."""
+    before, now = kept_options(folder / STUDY_FILE), study.overrides.of_cases
+    if before == now:
+        return f"{study.path} has changed since"
+    options = [shlex.join(words) or "no options" for words in (before, now)]
+    return f"run with {options[0]}, and now with {options[1]}"

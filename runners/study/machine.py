@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
 from pathlib import Path
 
-from base import PINSTUDY
 from base.cpulist import format_cpulist
 from base.errors import UserError
 from base.text import plural
@@ -30,7 +29,6 @@ from runners.node.node import Node, open_node, read_state, whole_node
 from runners.plan.case import Case
 from runners.plan.command_line import Launch, build_launch
 from runners.plan.plan import Plan, make_plan
-from runners.plan.selection import describe
 from runners.settings.node_settings import NodeSettings
 from runners.study.environment import StudyEnvironment
 from runners.study.history import History, read_history
@@ -38,6 +36,7 @@ from runners.study.programs import WAYS_ON, StudyPrograms
 from runners.study.summary import PlanSummary
 
 LIVE_ROOT = Path("/")
+_SettingKey = tuple[str, Scheduling, tuple[int, ...]]
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,8 @@ class Assignment:
     makes all of it. `attempt` is the number of the shard, None for the node's next one. `may_start`
     is called before each run with its expected seconds, None when unknown, and raises StoppedError
     when the run must not start. A session waits up to `wait_for_node_s` seconds for the node's
-    lock. `fenced` returns why records are no longer accepted; empty as long as they are.
+    lock, and calls `waiting` with who has it. `fenced` returns why records are no longer accepted;
+    empty as long as they are.
     """
 
     folder: Path | None = None
@@ -59,11 +59,10 @@ class Assignment:
     may_start: Callable[[float | None], None] = lambda _: None
     fenced: Callable[[], str] = str
     wait_for_node_s: float = 0.0
+    waiting: Callable[[str], None] = lambda _: None
 
 
 WHOLE_STUDY = Assignment()
-# Shipped studies that change no governor, without guests and with them.
-WITH_ANY_NODE, WITH_ANY_GUEST = "quick", "vm"
 
 
 @dataclass(frozen=True)
@@ -129,22 +128,16 @@ class Machine:
         """
         topology = self.node.topology
         apart = isolation_notes(topology.isolated, topology.tickless)
-        instead = [] if plan.cases else filter(None, [self.what_runs(plan.study)])
-        return [*self._engine_outlook(plan), *apart, *self._settings_outlook(plan), *instead]
+        return [*self._engine_outlook(plan), *apart, *self._settings_outlook(plan)]
 
-    def what_runs(self, study: Study) -> str:
-        """Return what makes runs where none of a study's governors can be had; else nothing."""
-        topology = self.node.topology
-        problems = [self._governor_problem(name, topology.allowed) for name in study.governors]
-        if not all(problems):
-            return ""
-        mappings = study.vcpu_mappings if study.vm else study.mappings
-        able = [mapping.name for mapping in mappings if not describe(mapping, topology)[1]]
-        with_mappings = f" and the mappings {', '.join(able)}" if able else ""
-        return (
-            f"with the governor in force (`current`){with_mappings} there are runs here: "
-            f"`{PINSTUDY} run {WITH_ANY_GUEST if study.vm else WITH_ANY_NODE}` makes such"
-        )
+    def startable(self, plan: Plan) -> list[Case]:
+        """Return the cases whose settings can be put in force now."""
+        problems = self._setting_problems(plan)
+        return [case for case in plan.cases if problems[_setting_key(case)] is None]
+
+    def waiting_reasons(self, plan: Plan) -> list[str]:
+        """Return why cases cannot start now, each reason once."""
+        return list(dict.fromkeys(filter(None, self._setting_problems(plan).values())))
 
     def _engine_outlook(self, plan: Plan) -> list[str]:
         """Return a line on which guests the plan needs and what runs them; none without guests."""
@@ -211,8 +204,7 @@ class Machine:
     def _settings_outlook(self, plan: Plan) -> list[str]:
         """Return in lines what will be set, and which cases wait for their settings."""
         settings, now = self.settings(), self.node.cpufreq
-        keys = {(case.governor, case.scheduling, case.all_cpus): case for case in plan.cases}
-        problems = {key: settings.problem(*key, now) for key in keys}
+        problems = self._setting_problems(plan)
         possible = [key for key, reason in problems.items() if reason is None]
         switched = {
             governor
@@ -231,7 +223,7 @@ class Machine:
         lines += _scheduling_lines([scheduling for _, scheduling, _ in possible])
         waiting: dict[str, list[str]] = {}
         for case in plan.cases:
-            if reason := problems[case.governor, case.scheduling, case.all_cpus]:
+            if reason := problems[_setting_key(case)]:
                 of = settings.governors.problem(case.governor, case.all_cpus, now)
                 wanted = case.governor if of else case.scheduling.words
                 waiting.setdefault(wanted, []).append(reason)
@@ -240,6 +232,12 @@ class Machine:
             f"{wanted} is in force, run again: the rest is made then"
             for wanted, reasons in waiting.items()
         ]
+
+    def _setting_problems(self, plan: Plan) -> dict[_SettingKey, str | None]:
+        """Return why the settings of cases cannot be in force now, by settings and CPUs."""
+        settings, now = self.settings(), self.node.cpufreq
+        keys = dict.fromkeys(map(_setting_key, plan.cases))
+        return {key: settings.problem(*key, now) for key in keys}
 
     def launch(self, plan: Plan, case: Case) -> Launch:
         """Return the launch line of one of the plan's cases."""
@@ -282,6 +280,10 @@ def open_machine(sysroot: Path, kinds: str | None, site: Site | None = None) -> 
     if sysroot == LIVE_ROOT:
         return Machine(node, find_tools(), site)
     return Machine(node, {name: name for name in LAUNCHERS}, site)
+
+
+def _setting_key(case: Case) -> _SettingKey:
+    return case.governor, case.scheduling, case.all_cpus
 
 
 def other_settings(folder: Path, differ: str) -> UserError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import os
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +15,7 @@ from base.command import without_interruption
 from base.errors import StudyError, UserError
 from base.files import write_atomically
 from base.folders import OpenFolder
-from base.text import as_typed
+from base.text import as_typed, first_of
 from configs.library import study_argument
 from configs.results_folder import APPS, C2C, STUDY_FILE
 from configs.study import Study
@@ -47,8 +47,11 @@ from runners.study.extras import ContendedLines, measure_once_a_boot
 from runners.study.machine import WHOLE_STUDY, Assignment, Machine, results_folder
 from runners.study.precision import repetition_rule
 from runners.study.preflight import Preflight
+from runners.study.remedy import remedy
 from runners.study.runner import Engine, NodeControl, Progress, Runner
 from runners.study.schedule import entrants_of
+
+_MAX_REASONS = 3
 
 
 class Session:
@@ -94,10 +97,8 @@ class Session:
         self._sizes_read = {} if fresh else sizes_of(records)
         self.summary = machine.summary(study, results, assignment, fresh)
         plan = self.summary.plan
-        if not plan.cases:
-            reasons = [*dict.fromkeys(item.reason for item in plan.skipped)]
-            told = "; ".join(filter(None, [*reasons, machine.what_runs(study)]))
-            raise StudyError(f"nothing of study {study.name} can run here: {told}")
+        if problem := self._problem(fresh):
+            raise StudyError(problem)
         _check_root(plan)
         if study.race:
             entrants_of(plan)
@@ -106,8 +107,23 @@ class Session:
         self.restore_problem = ""
         if fresh:
             # A study that runs here would lose the folder of its next record.
-            with node_lock(machine.node.root, assignment.wait_for_node_s):
+            with self._node_lock():
                 self.aside = set_aside(self.folder)
+
+    def _problem(self, fresh: bool) -> str:
+        """Return why no run can be made here, and what makes some; empty where runs can."""
+        machine, plan = self.machine, self.summary.plan
+        reasons = [item.reason for item in plan.skipped]
+        if plan.cases:
+            # Workers report each case; whoever continues a study has its results to show.
+            is_worker = self.assignment.folder is not None
+            if is_worker or self.summary.done or machine.startable(plan):
+                return ""
+            reasons = machine.waiting_reasons(plan)
+        more = ("--fresh",) if self._sizes_read and not fresh else ()
+        why = first_of(list(dict.fromkeys(reasons)), _MAX_REASONS)
+        told = filter(None, [why, remedy(machine, plan.study, more)])
+        return f"nothing of study {plan.study.name} can run here: {'; '.join(told)}"
 
     def run(self, progress: Progress) -> None:
         """Make every pending run; each is recorded before the next one starts.
@@ -122,7 +138,7 @@ class Session:
                 self._keep_study()
             return
         node = self.machine.node
-        with node_lock(node.root, self.assignment.wait_for_node_s), ExitStack() as at_end:
+        with self._node_lock(), ExitStack() as at_end:
             for line in end_orphans():
                 progress.warned(line)
             settings = self.machine.settings()
@@ -141,6 +157,10 @@ class Session:
                 f"no run of study {self.summary.study.name} was good; {self.folder / 'records'} "
                 "has the reason of each"
             )
+
+    def _node_lock(self) -> AbstractContextManager[None]:
+        assignment = self.assignment
+        return node_lock(self.machine.node.root, assignment.wait_for_node_s, assignment.waiting)
 
     def _run(self, progress: Progress, control: NodeControl, at_end: ExitStack) -> None:
         study, node, assignment = self.summary.study, self.machine.node, self.assignment

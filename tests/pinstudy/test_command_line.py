@@ -158,7 +158,7 @@ def test_a_study_of_the_publication_says_what_runs_on_a_node_without_governors(
     for name in ("paper-own", "paper"):
         done = pinstudy(tmp_path, "run", name, status=1)
         assert f"nothing of study {name} can run here" in done.stderr
-        assert "`current`" in done.stderr and "run quick` makes such" in done.stderr
+        assert "can run" in done.stderr and done.stderr.count("\n") == 1
 
 
 def test_a_changed_study_is_not_mixed_with_old_results(folder: Path) -> None:

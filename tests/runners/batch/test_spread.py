@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from base.errors import UserError
 from configs.library import load_study
+from configs.overrides import Overrides
 from configs.repetitions import Precision
 from configs.site import Queue, Site
 from configs.study import Spread, Study
@@ -25,7 +26,7 @@ from runners.batch.submit import (
 
 QUEUE = Queue("slurm", 3600.0, nodes=("n1", "n2"))
 SITE = Site("there", "A site", queue=QUEUE)
-STUDY = load_study("quick", 5)
+STUDY = load_study("quick", Overrides(repetitions=5))
 
 
 def spread(study: Study = STUDY, queue: Queue = QUEUE, **wanted: Any) -> Spread:  # noqa: ANN401

@@ -1,0 +1,138 @@
+"""Options that change a study's cases: what runs then, and that results are not mixed."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from runners.host.lock import node_lock
+from runners.node.cpufreq import read_cpufreq
+from tests.pinstudy.study.test_more_repetitions import noisy
+from tests.support.cli import pinstudy, started
+from tests.support.studies import records, write_app, write_study
+from tests.support.trees import build_tree
+
+MAPPINGS = ["scheduler", {"name": "other", "selection": "all", "binding": "set"}]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    write_app(
+        tmp_path, "nothing", "/bin/true", {"one": {"arguments": []}, "two": {"arguments": "x"}}
+    )
+    write_study(tmp_path, "nothings", "nothing", ["one", "two"], mappings=MAPPINGS)
+    return tmp_path
+
+
+def ran(folder: Path) -> set[tuple[str, str]]:
+    return {(run["size"], run["mapping"]) for run in records(folder)}
+
+
+def test_only_the_chosen_cases_run_and_resume(folder: Path) -> None:
+    words = ("run", "nothings.yaml", "--only", "two", "--exclude", "other")
+    pinstudy(folder, *words, status=0)
+    assert ran(folder) == {("two", "scheduler")}
+    done = pinstudy(folder, *words, "--repetitions", "2", status=0)
+    assert "2 runs, 1 of them done already" in done.stdout
+    (copy,) = folder.glob("results/nothings/*/study.yaml")
+    first, *_ = copy.read_text().splitlines()
+    assert first == "# Run with --only two --exclude other --repetitions 2."
+
+
+def test_a_resume_with_other_options_is_refused_and_names_both(folder: Path) -> None:
+    pinstudy(folder, "run", "nothings.yaml", "--only", "two", status=0)
+    before = records(folder)
+    for options, now in (([], "no options"), (["--mappings", "scheduler"],) * 2):
+        done = pinstudy(folder, "run", "nothings.yaml", *options, status=2)
+        said = now if isinstance(now, str) else " ".join(now)
+        assert f"(run with --only two, and now with {said})" in done.stderr
+        assert "--fresh" in done.stderr
+    assert records(folder) == before
+    pinstudy(folder, "run", "nothings.yaml", "--mappings", "scheduler", "--fresh", status=0)
+    pinstudy(folder, "run", "nothings.yaml", "--mappings", "scheduler", status=0)
+
+
+def test_the_plan_takes_the_same_options(folder: Path) -> None:
+    done = pinstudy(folder, "plan", "nothings.yaml", "--only=one", "--only", "other", status=0)
+    assert "1 case" in done.stdout and "scheduler" not in done.stdout
+    wrong = pinstudy(folder, "plan", "nothings.yaml", "--only", "onne", status=2)
+    assert "did you mean 'one'?" in wrong.stderr and wrong.stderr.count("\n") == 1
+
+
+def test_the_command_that_continues_a_study_has_its_options(folder: Path) -> None:
+    write_study(folder, "nothings", "nothing", ["one", "two"], mappings=MAPPINGS, warmup=1)
+    options = ("--only", "one", "--repetitions", "12")
+    pinstudy(folder, "run", "nothings.yaml", *options, status=0)
+    (shard,) = folder.glob("results/nothings/*/records/*.jsonl")
+    noisy(shard)
+
+    verdict = pinstudy(folder, "verdict", str(shard.parents[1])).stdout
+    words = shlex.split(verdict.rstrip().splitlines()[-1])
+
+    assert words[:6] == ["pinstudy", "run", "nothings.yaml", "--only", "one", "--repetitions"]
+    pinstudy(folder, *words[1:], status=0)
+
+
+def added(done: subprocess.CompletedProcess[str]) -> list[str]:
+    """Return the options that an error says to add, and assert that it is one line."""
+    (line,) = done.stderr.splitlines()
+    assert "can run then" in line
+    return shlex.split(line.rpartition("; add ")[2].partition(": ")[0])
+
+
+@pytest.mark.parametrize(
+    ("keys", "expected"),
+    [
+        ({"mappings": "lpecores-pin"}, ["--mappings"]),
+        ({"mappings": "scheduler", "governors": ["conservative"]}, ["--governors", "current"]),
+        ({"mappings": "lpecores-pin", "governors": "ondemand"}, ["--governors", "--mappings"]),
+    ],
+)
+def test_a_study_without_a_run_says_which_options_make_some(
+    folder: Path, keys: dict[str, object], expected: list[str]
+) -> None:
+    if "governors" in keys and read_cpufreq(Path("/")).policies:
+        pytest.skip("this node has governors")
+    write_study(folder, "none", "nothing", "one", **keys)
+    done = pinstudy(folder, "run", "none.yaml", status=1)
+    options = added(done)
+    assert [word for word in options if word in expected] == expected
+    assert added(pinstudy(folder, "plan", "none.yaml", status=1)) == options
+    pinstudy(folder, "run", "none.yaml", *options, status=0)
+    assert records(folder)
+
+
+def test_too_many_threads_are_told_how_many_run(folder: Path) -> None:
+    done = pinstudy(folder, "plan", "paper-own-parallel", "--threads", "4096", status=1)
+    options = added(done)
+    pinstudy(folder, "plan", "paper-own-parallel", "--threads", "4096", *options, status=0)
+
+
+def test_where_results_are_the_options_begin_anew(folder: Path) -> None:
+    pinstudy(folder, "run", "nothings.yaml", "--mappings", "scheduler", status=0)
+    tree = build_tree(folder / "tree", "kvm-guest")
+    done = pinstudy(folder, "plan", "paper-own", "--sysroot", str(tree), status=1)
+    options = added(done)
+    assert options == ["--governors", "current"]
+    pinstudy(folder, "plan", "paper-own", "--sysroot", str(tree), *options, status=0)
+
+
+def test_a_run_that_waits_says_for_whom_and_begins_when_the_node_is_free(folder: Path) -> None:
+    refused = "another pinstudy is at work on this node"
+    with ExitStack() as at_end:
+        node = at_end.enter_context(ExitStack())
+        node.enter_context(node_lock(Path("/")))
+        assert refused in pinstudy(folder, "run", "nothings.yaml", status=1).stderr
+        process = at_end.enter_context(started(folder, "run", "nothings.yaml", "--wait"))
+        assert process.stderr is not None
+        first = process.stderr.readline()
+        assert "waiting for the node; another pinstudy is at work (process" in first
+        assert not (folder / "results").exists()
+        node.close()
+        process.communicate()
+    assert process.returncode == 0
+    assert len(records(folder)) == 4
