@@ -21,38 +21,44 @@ from base.text import printable, unknown_word
 from pinstudy.streams import lost_reason, prepare_streams
 from runners.host.privileges import User, drop_privileges, give_up_root
 
-# Each command's module of `pinstudy.commands`, in the order of `pinstudy --help`.
-COMMANDS = {
-    "topology": "node",
-    "plan": "study",
-    "run": "study",
-    "advise": "advise",
-    "submit": "batch",
-    "status": "batch",
-    "cancel": "batch",
-    "tables": "results",
-    "runs": "results",
-    "figures": "results",
-    "report": "results",
-    "verdict": "results",
-    "compare": "results",
-    "card": "results",
-    "import": "results",
-    "tune": "node",
-    "restore": "node",
-    "apps": "study",
-    "latency": "latency",
-    "mappings": "study",
-    "doctor": "node",
-    "prove": "node",
-    "worker": "batch",
-    "snapshot": "node",
+# Each command's module of `pinstudy.commands`, in the groups and the order of `pinstudy --help`.
+GROUPS = {
+    "Study": {
+        "studies": "study",
+        "plan": "study",
+        "run": "study",
+        "advise": "advise",
+        "apps": "study",
+        "mappings": "study",
+    },
+    "Results": {
+        "results": "results",
+        "verdict": "results",
+        "tables": "results",
+        "runs": "results",
+        "figures": "results",
+        "report": "results",
+        "compare": "results",
+        "card": "results",
+        "import": "results",
+    },
+    "Node": {
+        "doctor": "node",
+        "topology": "node",
+        "prove": "node",
+        "latency": "latency",
+        "tune": "node",
+        "restore": "node",
+        "snapshot": "node",
+    },
+    "Batch": {"submit": "batch", "status": "batch", "cancel": "batch", "worker": "batch"},
 }
+COMMANDS = {name: module for commands in GROUPS.values() for name, module in commands.items()}
 # These go on measuring when stdout cannot be written.
 _MEASURING = ("run", "advise", "latency", "prove", "worker")
 # These read the kernel's files, set governors or start perf. No other asks root's part.
 _USING_NODE = (
-    *("topology", "plan", "run", "advise", "tune", "restore"),
+    *("topology", "studies", "plan", "run", "advise", "tune", "restore"),
     *("latency", "mappings", "doctor", "prove", "snapshot", "worker"),
 )
 
@@ -87,12 +93,17 @@ class LazyGroup(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the commands, each with the whole first sentence of its help."""
-        commands = [(name, self.get_command(ctx, name)) for name in COMMANDS]
-        with formatter.section("Commands"):
-            formatter.write_dl(
-                [(name, command.get_short_help_str(1000)) for name, command in commands if command]
-            )
+        """List the commands by group, each with the whole first sentence of its help."""
+        column = max(map(len, COMMANDS))
+        for title, names in GROUPS.items():
+            commands = [(name, self.get_command(ctx, name)) for name in names]
+            rows = [
+                (name.ljust(column), command.get_short_help_str(1000))
+                for name, command in commands
+                if command
+            ]
+            with formatter.section(title):
+                formatter.write_dl(rows)
 
 
 @click.command(

@@ -193,10 +193,10 @@ def sources_below(source: str) -> list[str]:
     Raises UserError when there are none.
     """
     folder = Path(source)
-    if source.startswith(PUBLISHED) or _holds_results(folder) or _is_card_file(source):
+    if source.startswith(PUBLISHED) or has_results(folder) or _is_card_file(source):
         return [source]
     for depth in ("*", "*/*"):
-        found = sorted(str(path) for path in _glob(folder, depth) if _holds_results(path))
+        found = sorted(str(path) for path in _glob(folder, depth) if has_results(path))
         if found:
             return found
     if cards := sorted(str(path) for path in _glob(folder, f"*{SUFFIX}")):
@@ -221,7 +221,8 @@ def _is_card_file(source: str) -> bool:
         return False
 
 
-def _holds_results(folder: Path) -> bool:
+def has_results(folder: Path) -> bool:
+    """Return whether a folder itself has records, or means."""
     try:
         return (folder / "records").is_dir() or (folder / FILE).is_file()
     except ValueError:  # a NUL in the name

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -11,14 +12,48 @@ import click
 from base import PINSTUDY
 from base.errors import StudyError, UserError
 from base.text import as_typed, plural, unknown_word
-from pinstudy.options import INTO, JSON, MARGIN, STYLE, Folder, find_results
-from pinstudy.output import print_json, say, say_lines, terminal_width
+from pinstudy.options import INTO, JSON, MARGIN, RESULTS, STYLE, Folder, find_results
+from pinstudy.output import print_columns, print_json, say, say_lines, terminal_width
 
 if TYPE_CHECKING:
     from analysis.compare.conditions import Condition, Judgement
+    from analysis.listing import Row
 
 # The exit status of --fail-if.
 FAILED = 3
+
+
+@click.command("results")
+@RESULTS
+@JSON
+def results_command(results: Path, as_json: bool) -> None:
+    """List the results: study, node, last day, runs, lost runs, and whether all is decided."""
+    from analysis.listing import list_results
+
+    rows = list_results(results)
+    if as_json:
+        print_json([asdict(row) for row in rows])
+        return
+    if not rows:
+        say(f"{results}: no results; make some with `{PINSTUDY} run quick`", err=True)
+        return
+    print_columns(
+        [("study", "node", "day", "runs", "lost", "outcome")]
+        + [
+            (row.study, row.node, row.day, _count(row.runs), _count(row.lost), _outcome(row))
+            for row in rows
+        ]
+    )
+
+
+def _count(number: int | None) -> str:
+    return "" if number is None else str(number)
+
+
+def _outcome(row: Row) -> str:
+    if row.problem:
+        return f"cannot be read; `{PINSTUDY} tables {as_typed(row.results)}` says why"
+    return "decided" if row.decided else "undecided"
 
 
 @click.command("tables")

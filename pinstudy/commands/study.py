@@ -31,6 +31,45 @@ if TYPE_CHECKING:
     from runners.study.summary import PlanSummary
 
 
+@click.command("studies")
+@node_options
+def studies_command(sysroot: Path, kinds: str | None, as_json: bool) -> None:
+    """List the studies, with their cases and expected time on this node."""
+    from configs.library import list_studies
+    from runners.study.machine import open_machine
+
+    machine = open_machine(sysroot, kinds)
+    # As if nothing of them were measured yet.
+    summaries = [machine.summary(study, Path(), fresh=True) for study in list_studies()]
+    if as_json:
+        print_json(
+            [
+                {
+                    "name": of.study.name,
+                    "title": of.study.title,
+                    "cases": len(of.plan.cases),
+                    "expected_s": of.left_s if of.plan.cases else 0.0,
+                    "reasons": list(dict.fromkeys(item.reason for item in of.plan.skipped)),
+                }
+                for of in summaries
+            ]
+        )
+        return
+    print_columns(
+        [("study", "cases", "time here", "what it is")]
+        + [
+            (
+                of.study.name,
+                str(len(of.plan.cases)),
+                duration(of.left_s) if of.plan.cases else "-",
+                of.study.title,
+            )
+            for of in summaries
+        ]
+    )
+    say(f"0 cases: `{PINSTUDY} plan STUDY` says why, and what helps")
+
+
 @click.command("plan")
 @click.argument("study")
 @override_options
