@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -102,15 +103,27 @@ def _look_at(folder: Path) -> bool:
     return is_decided(open_results(str(folder)))
 
 
-def show_outcome(folder: Path, report: bool) -> None:
+def show_outcome(session: Session, report: bool, as_json: bool = False) -> None:
     """Show and write the outcome, if its libraries are installed: a compute node needs none."""
+    folder = session.folder
 
     def write() -> Output:
         from analysis.output import write_output, write_tables_only
 
         return write_output(folder, terminal_width()) if report else write_tables_only(folder)
 
-    _show(folder, write)
+    files = _show(folder, write, quiet=as_json)
+    if as_json:
+        name = session.summary.study.name
+        where = {"study": name, "results": str(folder), "files": [str(file) for file in files]}
+        print_json(where | runs_so_far(session))
+
+
+def runs_so_far(session: Session) -> dict[str, int]:
+    """Return how many runs of a session were made, and how many are left, by name."""
+    # A summary keeps what was left when it was asked first.
+    now = replace(session.summary)
+    return {"runs": now.done, "runs_left": now.left}
 
 
 def show_advice(folder: Path, report: bool, as_json: bool) -> None:
@@ -133,10 +146,10 @@ def show_advice(folder: Path, report: bool, as_json: bool) -> None:
         print_json(advice_data(folder))
 
 
-def _show(folder: Path, write: Callable[[], Output], quiet: bool = False) -> None:
+def _show(folder: Path, write: Callable[[], Output], quiet: bool = False) -> Sequence[Path]:
     """Show the outcome that `write` returns; where a library is missing, the tables alone.
 
-    With `quiet` it is written only.
+    With `quiet` it is written only. Return the files.
     """
     from runners.host.privileges import give_up_root
 
@@ -147,14 +160,14 @@ def _show(folder: Path, write: Callable[[], Output], quiet: bool = False) -> Non
     except ImportError as error:
         command = f"{PINSTUDY} tables {as_typed(folder)}"
         say(without_library("tables", error, "numpy, pandas and tabulate", command), err=True)
-        return
+        return ()
     try:
         outcome = write()
     except ImportError as error:
         libraries, command = "scipy, matplotlib and jinja2", f"{PINSTUDY} report {as_typed(folder)}"
         say(without_library("verdict and no report", error, libraries, command), err=True)
         outcome = write_tables_only(folder)
-    if quiet:
-        return
-    say_lines(outcome.lines)
-    say_files(outcome.files)
+    if not quiet:
+        say_lines(outcome.lines)
+        say_files(outcome.files)
+    return outcome.files

@@ -62,6 +62,7 @@ _NAMES = "n1,n2"
     help="A node of the site as a recorded file tree, to tell the expected time.",
 )
 @click.option("--allow-emulation", is_flag=True, help="Engine vm: run guests without KVM too.")
+@JSON
 def submit_command(
     study: str,
     site: str | None,
@@ -69,6 +70,7 @@ def submit_command(
     again: bool,
     dry_run: bool,
     sysroot: Path | None,
+    as_json: bool,
     **spread: Any,  # noqa: ANN401 - the options that submitting the same once more repeats
 ) -> None:
     """Submit STUDY at a site, or what is missing of it.
@@ -104,6 +106,9 @@ def submit_command(
         (*_arguments(study, named, spread), "--results", str(results.absolute())),
     )
     prepared = Preparation(loaded, load_site(named), results, options)
+    if as_json:
+        print_json(_submitted_fields(prepared, dry_run))
+        return
     if not prepared.workers:
         say(f"nothing is missing of study {loaded.name}; nothing is submitted")
         return
@@ -113,6 +118,23 @@ def submit_command(
         say(f"written: {submission.folder}")
         of = shlex.join([loaded.name, *_results(results)])
         say(f"see `{PINSTUDY} status {of}`")
+
+
+def _submitted_fields(prepared: Preparation, dry_run: bool) -> dict[str, Any]:
+    """Submit what is missing, unless only asked what that would be; return what is printed."""
+    jobs = len(prepared.workers) * prepared.options.chain
+    fields: dict[str, Any] = {
+        "study": prepared.study.name,
+        "workers": [worker.target for worker in prepared.workers],
+        "jobs": jobs,
+        "node_hours_at_most": jobs * prepared.queue.time_limit_s / 3600,
+        "script": prepared.first_script() if prepared.workers else None,
+        "submission": None,
+        "accepted": [],
+    }
+    if prepared.workers and not dry_run:
+        fields["submission"] = str(prepared.submit(fields["accepted"].append).folder)
+    return fields
 
 
 def _site_of(study: Study) -> str | None:
@@ -293,20 +315,25 @@ def _show_what_next(status: SubmissionStatus) -> None:
 @click.command("cancel")
 @click.argument("study")
 @RESULTS
-def cancel_command(study: str, results: Path) -> None:
+@JSON
+def cancel_command(study: str, results: Path, as_json: bool) -> None:
     """End every job of STUDY that `pinstudy submit` has started; what was measured is kept."""
     from runners.batch.status import end_jobs
 
-    problems = []
+    problems, rows = [], []
     for submission in _submissions_named(study, results):
         ended, problem = end_jobs(submission)
+        rows.append({"submission": submission.number, "ended": ended, "problem": problem})
         if problem:
             problems.append(f"submission {submission.number}: {problem}")
-        elif ended:
+        elif ended and not as_json:
             say(f"submission {submission.number}: ended {', '.join(ended)}")
+    if as_json:
+        print_json(rows)
     if problems:
         raise StudyError("; ".join(problems))
-    say(f"no job of it is at work; `{PINSTUDY} submit` continues the study")
+    if not as_json:
+        say(f"no job of it is at work; `{PINSTUDY} submit` continues the study")
 
 
 @click.command("worker")
@@ -318,7 +345,8 @@ def cancel_command(study: str, results: Path) -> None:
     help="The submission's folder.",
 )
 @click.option("--worker", "number", type=int, required=True, metavar="N", help="Which worker.")
-def worker_command(submission: Path, number: int) -> None:
+@JSON
+def worker_command(submission: Path, number: int, as_json: bool) -> None:
     """Make the runs of worker N of a submission, on this node.
 
     Exit status: 0 when all its runs are made, 3 when all are except those of cases that this node
@@ -326,14 +354,16 @@ def worker_command(submission: Path, number: int) -> None:
     mistake.
     """
     from pinstudy.progress import TerminalProgress
-    from pinstudy.study_run import announce
+    from pinstudy.study_run import announce, runs_so_far
     from runners.batch.worker import WorkerSession
 
     session = WorkerSession(submission, number)
-    announce(session.session)
+    announce(session.session, as_json)
     with TerminalProgress(session.session.summary, expect=session.expect) as progress:
         status, reason = session.run(progress)
     say(f"pinstudy: {reason}", err=True)
+    if as_json:
+        print_json({"status": status, "reason": reason} | runs_so_far(session.session))
     sys.exit(status)
 
 

@@ -20,6 +20,7 @@ from pinstudy.output import print_columns, print_json, say, wrap
 if TYPE_CHECKING:
     from runners.doctor.capability import Capability
     from runners.records.instruments import Finding
+    from runners.settings.recovery import Restored
     from runners.settings.tune import Change
 
 
@@ -196,7 +197,10 @@ def _show_finding(finding: Finding) -> None:
 @click.option("--with-names", is_flag=True, help="Pack the host's name as well.")
 @click.option("--force", is_flag=True, help="Replace the file if it is there.")
 @SYSROOT
-def snapshot_command(file: Path, with_names: bool, force: bool, sysroot: Path) -> None:
+@JSON
+def snapshot_command(
+    file: Path, with_names: bool, force: bool, sysroot: Path, as_json: bool
+) -> None:
     """Pack what --sysroot reads of this node, to plan elsewhere or to report a mistake.
 
     The file has the kernel's files about CPUs, counters, frequencies, energy and sensors. It has
@@ -212,6 +216,10 @@ def snapshot_command(file: Path, with_names: bool, force: bool, sysroot: Path) -
         raise UserError(f"{file} is there; give another name, or --force to replace it")
     snapshot = take_snapshot(sysroot, with_names)
     write_atomically(file, snapshot.data)
+    if as_json:
+        fields = {"files": len(snapshot.files), "bytes": len(snapshot.data)}
+        print_json({"snapshot": str(file), **fields, "unavailable": snapshot.unavailable})
+        return
     unread = f", {len(snapshot.unavailable)} could not be read" if snapshot.unavailable else ""
     say(wrap(f"{len(snapshot.files)} files, {len(snapshot.data) // 1024} KiB{unread}", f"{file}: "))
     folder = as_typed(stem)
@@ -289,7 +297,8 @@ def _show_changes(changes: Sequence[Change], dry_run: bool) -> None:
     is_flag=True,
     help="Give up what cannot be put back, such as the governor of a CPU that is gone.",
 )
-def restore_command(sysroot: Path, forget: bool) -> None:
+@JSON
+def restore_command(sysroot: Path, forget: bool, as_json: bool) -> None:
     """Put back governors, frequency limits, turbo and kernel settings as they were.
 
     First what a study that was killed has left, then what `pinstudy tune` has changed. Every
@@ -299,8 +308,7 @@ def restore_command(sysroot: Path, forget: bool) -> None:
     from runners.settings.journal import STUDY, TUNE, open_journal, state_folder
     from runners.settings.recovery import others_leftovers, restore
 
-    folder = state_folder(sysroot)
-    failed = False
+    restored = []
     with node_lock(sysroot):
         both = [open_journal(sysroot, purpose) for purpose in (STUDY, TUNE)]
         journals = [journal for journal in both if journal.exists()]
@@ -308,22 +316,45 @@ def restore_command(sysroot: Path, forget: bool) -> None:
             done = restore(sysroot, journal)
             if done is None:
                 continue
-            if done.rebooted:
-                say(done.message)
-            elif not done.problems:
-                count = plural(len(done.entry.settings), "setting")
-                say(f"put back and read back: {count}, changed by {done.entry.process}")
-            elif forget:
-                for problem in done.problems.values():
-                    say(f"given up: {problem}")
+            restored.append(done)
+            if not as_json:
+                _show_restored(done, forget)
+            if done.problems and forget:
                 journal.remove()
-            else:
-                failed = True
-                say(done.message, err=True)
-    if lines := others_leftovers(sysroot):
-        failed = True
-        say("\n".join(lines), err=True)
+    leftovers = others_leftovers(sysroot)
+    if as_json:
+        print_json(
+            {
+                "restored": [_restored_fields(done, forget) for done in restored],
+                "leftovers": leftovers,
+            }
+        )
+    elif leftovers:
+        say("\n".join(leftovers), err=True)
     elif not journals:
-        say(f"nothing to put back (no journal in {folder})")
-    if failed:
+        say(f"nothing to put back (no journal in {state_folder(sysroot)})")
+    if leftovers or any(done.problems and not forget for done in restored):
         raise StudyError("not every setting is as it was; the lines above say which")
+
+
+def _restored_fields(done: Restored, forget: bool) -> dict[str, Any]:
+    return {
+        "changed_by": done.entry.process,
+        "settings": len(done.entry.settings),
+        "rebooted": done.rebooted,
+        "given_up": forget and bool(done.problems),
+        "problems": done.problems,
+    }
+
+
+def _show_restored(done: Restored, forget: bool) -> None:
+    if done.rebooted:
+        say(done.message)
+    elif not done.problems:
+        count = plural(len(done.entry.settings), "setting")
+        say(f"put back and read back: {count}, changed by {done.entry.process}")
+    elif forget:
+        for problem in done.problems.values():
+            say(f"given up: {problem}")
+    else:
+        say(done.message, err=True)

@@ -97,6 +97,9 @@ def tables_command(
         print_json(rows)
 
 
+_WRITTEN = "written: "
+
+
 def chosen_formats(
     _context: click.Context, _parameter: click.Parameter, value: str | None
 ) -> tuple[str, ...]:
@@ -124,7 +127,10 @@ def chosen_formats(
     callback=chosen_formats,
     help="Some of these, joined by commas; without it, all.",
 )
-def figures_command(results: str, into: Path | None, formats: tuple[str, ...]) -> None:
+@JSON
+def figures_command(
+    results: str, into: Path | None, formats: tuple[str, ...], as_json: bool
+) -> None:
     """Draw the figures of RESULTS: a folder such as results/quick/mynode, or published:NAME.
 
     A figure of something that was not measured is not drawn.
@@ -132,15 +138,23 @@ def figures_command(results: str, into: Path | None, formats: tuple[str, ...]) -
     from analysis.figures.gallery import write_figures
     from analysis.results.sources import folders_for
 
+    written = []
     for source, folder in folders_for(results, into):
-        for line in write_figures(source, folder, formats):
+        lines = write_figures(source, folder, formats)
+        files = [line.removeprefix(_WRITTEN) for line in lines if line.startswith(_WRITTEN)]
+        rest = [line for line in lines if not line.startswith(_WRITTEN)]
+        written.append({"results": source, "files": files, "not_drawn": rest})
+        for line in () if as_json else lines:
             say(line)
+    if as_json:
+        print_json(written)
 
 
 @click.command("report")
 @click.argument("results", callback=find_results)
 @INTO
-def report_command(results: str, into: Path | None) -> None:
+@JSON
+def report_command(results: str, into: Path | None, as_json: bool) -> None:
     """Write report.html of RESULTS: a folder such as results/quick/mynode, a card, published:NAME.
 
     The file needs no network and no other file.
@@ -148,8 +162,14 @@ def report_command(results: str, into: Path | None) -> None:
     from analysis.report.page import write_report
     from analysis.results.sources import folders_for
 
+    written = []
     for source, folder in folders_for(results, into):
-        say(f"written: {write_report(source, folder)}")
+        path = write_report(source, folder)
+        written.append({"results": source, "report": str(path)})
+        if not as_json:
+            say(f"written: {path}")
+    if as_json:
+        print_json(written)
 
 
 @click.command("verdict")
@@ -373,7 +393,8 @@ def compare_command(
     metavar="FILE",
     help="The file, *.json; without it, card.json in RESULTS.",
 )
-def card_command(results: str, into: Path | None) -> None:
+@JSON
+def card_command(results: str, into: Path | None, as_json: bool) -> None:
     """Write a card of RESULTS: a small file to share, without names.
 
     docs/cards.md lists what it has. Commands take it as RESULTS.
@@ -381,7 +402,11 @@ def card_command(results: str, into: Path | None) -> None:
     from analysis.card import write_card
 
     path, card = write_card(results, into)
-    say(f"written: {path} ({path.stat().st_size / 1024:.0f} KiB)")
+    size = path.stat().st_size
+    if as_json:
+        print_json({"results": results, "card": str(path), "bytes": size, "study": card.study})
+        return
+    say(f"written: {path} ({size / 1024:.0f} KiB)")
     study = f"the study ({card.study}), " if card.study else ""
     say(
         f"kept as they were written: the names of {study}programs, sizes and mappings; see whether "
@@ -424,7 +449,8 @@ def import_command() -> None:
 @click.option("--repeats", type=click.IntRange(min=2), help="N of -r N, where logs do not tell it.")
 @click.option("--all-cpus", is_flag=True, help="The logs were made with -a, and do not tell it.")
 @click.option("--node", default="imported", show_default=True, help="The node they are from.")
-def perf(files: tuple[Path, ...], into: Path, **options: str | int | None) -> None:
+@JSON
+def perf(files: tuple[Path, ...], into: Path, as_json: bool, **options: str | int | None) -> None:
     """Import logs of perf stat: text, -x or -j, single runs or -r.
 
     The logs do not tell what was run where: say it for all files, or let the files' names tell it.
@@ -432,6 +458,9 @@ def perf(files: tuple[Path, ...], into: Path, **options: str | int | None) -> No
     from analysis.imports.perf import import_logs
 
     imported = import_logs(files, into, options)
+    if as_json:
+        print_json({"results": str(into)} | asdict(imported))
+        return
     many = imported.averages
     what = plural(many, "average") if many else plural(imported.runs, "run")
     of = plural(imported.cases, "case")
@@ -441,9 +470,13 @@ def perf(files: tuple[Path, ...], into: Path, **options: str | int | None) -> No
 @import_command.command("summaries")
 @click.argument("file", type=click.Path(path_type=Path))
 @_IMPORT_INTO
-def summaries(file: Path, into: Path) -> None:
+@JSON
+def summaries(file: Path, into: Path, as_json: bool) -> None:
     """Import means and deviations from a CSV file (docs/import.md lists its columns)."""
     from analysis.imports.summary_file import import_summaries
 
     cases = import_summaries(file, into)
+    if as_json:
+        print_json({"results": str(into), "cases": cases})
+        return
     say(f"{into}: {plural(cases, 'case')}; see `{PINSTUDY} tables {as_typed(into)}`", err=True)

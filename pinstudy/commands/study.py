@@ -185,6 +185,7 @@ def _guest(row: dict[str, Any]) -> str:
     envvar="PINSTUDY_REPORT",
     help="Write verdict and report at the end, or the tables only (also: $PINSTUDY_REPORT).",
 )
+@JSON
 def run_command(
     study: str,
     sysroot: Path,
@@ -195,6 +196,7 @@ def run_command(
     wait: bool,
     allow_emulation: bool,
     report: bool,
+    as_json: bool,
     **overrides: Any,  # noqa: ANN401 - those of override_options
 ) -> None:
     """Run STUDY, or continue it where it was stopped.
@@ -223,10 +225,10 @@ def run_command(
             assignment = replace(WHOLE_STUDY, wait_for_node_s=inf, waiting=_tell_wait)
     machine = open_machine(sysroot, kinds, load_site(site) if site else None)
     session = Session(machine, loaded, results, fresh, allow_emulation, assignment)
-    make_runs(session)
+    make_runs(session, as_json)
     for line in precision_lines(session.summary.plan, session.summary.history):
-        say(line)
-    show_outcome(session.folder, report)
+        say(line, err=as_json)
+    show_outcome(session, report, as_json)
     session.raise_if_failed()
 
 

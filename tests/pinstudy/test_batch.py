@@ -753,3 +753,20 @@ def test_mistakes_of_the_command_line_are_one_line(
     _, err = place.run("submit", "naps.yaml", *arguments, status=2)
     assert message in err
     assert not (place.folder / "results").exists()
+
+
+def test_what_a_batch_system_was_asked_and_did_is_data_too(place: Place) -> None:
+    planned = json.loads(place.split("--dry-run", "--json")[0])
+    assert (planned["jobs"], planned["submission"]) == (2, None)
+    assert "#SBATCH --array=0-1" in planned["script"]
+    assert not (place.folder / "results").exists()
+
+    submitted = json.loads(place.split("--json")[0])
+    assert Path(submitted["submission"]).is_dir() and submitted["accepted"]
+    for number in (0, 1):
+        out, _ = place.run(*place.worker(number), "--json")
+        made = json.loads(out)
+        assert (made["status"], made["runs_left"]) == (0, 0) and made["runs"] > 0
+    assert json.loads(place.split("--json")[0])["jobs"] == 0
+    (ended_jobs,) = json.loads(place.run("cancel", "naps", "--json")[0])
+    assert (ended_jobs["submission"], ended_jobs["problem"]) == (1, "")
