@@ -169,5 +169,5 @@ def _name(case: Case, facts: Mapping[str, str], differ: set[str]) -> str:
         for name in _AFTER
         if name in differ and facts[name] != CURRENT
     ]
-    parts = [before, case.key.table.threads_in_words, case.key.mapping, *after]
+    parts = [before, case.key.table.threads_in_words, case.key.full_mapping, *after]
     return one_line(", ".join(filter(None, parts)))

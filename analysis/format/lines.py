@@ -29,15 +29,21 @@ def lines_of(text: str, style: Style = "plain") -> list[Line]:
 
 def labelled(label: str, text: str, width: int, margin: int) -> list[Line]:
     """Return a text, wrapped, with a label in its margin; both numbers are columns."""
+    # A label that fills the margin pushes its text to the right.
+    head = label.ljust(margin) if len(label) < margin else f"{label}  "
     # A number and its percent sign stay on one line.
-    bound = text.replace(" %", "\u00a0%")
-    parts = wrap(bound, width - margin, break_long_words=False, break_on_hyphens=False)
+    parts = wrap(
+        text.replace(" %", "\u00a0%"),
+        width,
+        initial_indent=" " * len(head),
+        subsequent_indent=" " * margin,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    starts = [head, *[" " * margin for _ in parts[1:]]]
     return [
-        (
-            Piece((label if at == 0 else "").ljust(margin), "strong"),
-            Piece(part.replace("\u00a0", " ")),
-        )
-        for at, part in enumerate(parts)
+        (Piece(start, "strong"), Piece(part[len(start) :].replace("\u00a0", " ")))
+        for start, part in zip(starts, parts, strict=False)
     ]
 
 

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from analysis.findings.answers import answers_of
 from analysis.format.numbers import percent
 from analysis.format.table import joined
 from analysis.measures import SHOWN
 from analysis.objectives import ENERGY, OBJECTIVES, TIME, Objective
-from analysis.overview.fastest import fastest
 from analysis.overview.grid import Overview, Setting, labels_of_cases, labels_of_verdicts
 from analysis.results.case import PLACEMENTS, grouped
 from analysis.results.sources import Results
@@ -28,6 +28,7 @@ from analysis.verdict.phrases import (
     quantity,
     sentence,
 )
+from analysis.words import answer_lines
 from base import PINSTUDY
 from base.text import one_line, plural
 from runners.records.disturbances import DISTURBANCES
@@ -78,7 +79,7 @@ def remarks(
     # Regions are parts of the same runs.
     whole = [case for case in cases if case.summary.key.table.region is None]
     for label, texts in (
-        ("Fastest", () if findings.raced else fastest(results, findings, settings)),
+        *answer_lines(answers_of(results, findings), results.cases, findings.margin),
         ("Modes", _modes(settings, findings)),
         ("Slow", _slow(settings, findings)),
         ("Disturbed", _disturbed(whole)),

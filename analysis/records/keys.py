@@ -130,6 +130,11 @@ class CaseKey:
         return Placing(self.vcpu_mapping, self.vcpu_selection, self.vcpu_binding)
 
     @property
+    def full_mapping(self) -> str:
+        """The mapping, behind that of virtual CPUs where there are such: `pcores-pin/scheduler`."""
+        return f"{self.vcpu_mapping}/{self.mapping}" if self.vcpu_mapping else self.mapping
+
+    @property
     def guest(self) -> str:
         """The kind of guest in words, `a guest` or `an emulated guest`; empty on the node."""
         if not self.vcpu_mapping:

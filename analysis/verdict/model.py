@@ -167,8 +167,7 @@ class CaseFinding:
     @property
     def full_mapping(self) -> str:
         """The mapping, behind that of virtual CPUs where there are such: `pcores-pin/scheduler`."""
-        vcpus = self.summary.key.vcpu_mapping
-        return f"{vcpus}/{self.mapping}" if vcpus else self.mapping
+        return self.summary.key.full_mapping
 
     def mean_ratio(self, other: CaseFinding, objective: Objective) -> float:
         """Return the ratio of its mean to another case's; NaN where one tells nothing."""

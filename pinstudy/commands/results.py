@@ -219,11 +219,15 @@ def verdict_command(
     The answer is also written to verdict.md beside the records.
     """
     from analysis.answer import analyze
+    from analysis.findings.answers import answers_of
+    from analysis.findings.answers import as_data as answers_as_data
+    from analysis.format.table import render
     from analysis.output import VERDICT_FILE
     from analysis.overview.terminal import overview_lines
     from analysis.records.files import rerun_hint, write_file
     from analysis.results.sources import open_results, sources_below
     from analysis.verdict.text import as_data, as_markdown, as_text
+    from analysis.words import levers_tables
     from configs.values import share_option
 
     share = share_option("--margin", margin)
@@ -239,9 +243,12 @@ def verdict_command(
         if as_json:
             rows = [row for judgement in judged for row in judgement.data]
             failed = {"failed": rows} if asked else {}
-            answers.append({"results": opened.name} | as_data(findings) | failed)
+            more = answers_as_data(answers_of(opened, findings)) | failed
+            answers.append({"results": opened.name} | as_data(findings) | more)
         elif style == "text":
             say_lines(overview_lines(opened, findings, terminal_width()))
+            if levers := levers_tables(answers_of(opened, findings).levers):
+                say(f"\n{render(levers, style).rstrip()}")
             say(f"\n{as_text(findings, terminal_width())}")
         else:
             say(as_markdown(findings))

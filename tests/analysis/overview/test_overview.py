@@ -291,20 +291,22 @@ def test_texts_of_records_control_no_terminal(tmp_path: Path) -> None:
     assert "Answer     Pin threads on the P-cores (" in text
 
 
-def test_the_fastest_of_all_thread_counts_has_its_speed_up_and_its_line(tmp_path: Path) -> None:
+def test_the_fastest_of_all_thread_counts_has_its_gain_and_its_line(tmp_path: Path) -> None:
     # 4 threads take 40 / 4^0.9 of the time that one takes, pinned 3 % less than scheduled.
     make_results(tmp_path, apps=(("lulesh", 40.0),))
-    best = said(tmp_path)["Fastest"]
-    name, line = best.split(" | ")
-    first, second = ("lulesh x4 performance pcores-(set|pin)",) * 2
-    assert re.match(rf"{first} and {second} alike, typical time 11.6 s: ", name)
-    speed_up, low, high = map(float, re.findall(r"s: ([\d.]+) \(([\d.]+) to ([\d.]+)\)", name)[0])
-    assert low < speed_up < high
-    assert speed_up == pytest.approx(1.03 * 4**0.9, rel=0.01)
-    assert name.endswith("times as fast as lulesh x1 performance scheduler")
-    assert line == "`OMP_NUM_THREADS=4 taskset -c 0,2,4,6,8,10 bin/lulesh-libgomp -s 30`"
-    shown_line = [text for text in shown(tmp_path, 80).splitlines() if "taskset" in text]
-    assert shown_line == [f"           {line[1:-1]}"]
+    name, line = said(tmp_path)["Fastest"].split(" | ")
+    found = re.fullmatch(
+        r"4 threads, pcores-(?:set|pin), governor performance: 11.6 s, -(\d+)(?: to -(\d+))? % "
+        r"against 1 thread, scheduler; not shown to be worse: 1 case",
+        name,
+    )
+    assert found
+    gain = 100 * (1 - 1 / (1.03 * 4**0.9))
+    assert int(found[2] or found[1]) - 1 <= gain <= int(found[1]) + 1
+    assert line.startswith("`env OMP_NUM_THREADS=4 OMP_PLACES=")
+    assert line.endswith(" bin/lulesh-libgomp -s 30`")
+    shown_line = [text for text in shown(tmp_path, 80).splitlines() if "OMP_PLACES" in text]
+    assert f"           {line[1:-1]}" in shown_line
 
 
 def two_teams(times: dict[str, dict[int, float]], slow: dict[str, float]) -> list[Record]:
@@ -329,11 +331,11 @@ def test_the_fastest_is_so_by_what_is_shown_and_compared(tmp_path: Path) -> None
     means = {case.key.case_id: case.time.mean for case in results.cases}
     assert min(means, key=means.__getitem__) == "2-case000000000001"
     best = said(tmp_path)["Fastest"]
-    assert best.startswith("lulesh x2 pcores-set, typical time 38 s: 2.1")
-    assert "not shown to be slower" not in best
+    assert best.startswith("2 threads, pcores-set: 38 s, -53 to -52 % against 1 thread, scheduler")
+    assert "not shown to be worse" not in best
 
 
-def test_times_that_look_equal_are_equally_fast(tmp_path: Path) -> None:
+def test_those_that_may_be_as_fast_are_counted(tmp_path: Path) -> None:
     times = {
         "scheduler": {1: 2.0, 2: 1.1}, "pcores-set": {1: 2.0, 2: 1.0},
         "pcores-pin": {1: 2.0, 2: 0.9999},
@@ -341,14 +343,14 @@ def test_times_that_look_equal_are_equally_fast(tmp_path: Path) -> None:
     write(tmp_path, two_teams(times, {}))
     best = said(tmp_path)["Fastest"]
     assert re.match(
-        r"lulesh x2 pcores-(pin and lulesh x2 pcores-set|set and lulesh x2 pcores-pin) alike, "
-        r"typical time 40 s: ",
+        r"2 threads, pcores-(pin|set): 40 s, -50 % against 1 thread, scheduler; "
+        r"not shown to be worse: 1 case",
         best,
     )
 
 
-def test_means_are_said_to_be_means() -> None:
-    assert ", mean time 18.2 s: " in said(PUBLISHED)["Fastest"]
+def test_gains_of_means_without_deviations_are_said_to_be_of_means() -> None:
+    assert "758 J, -66 % by means alone against" in said(PUBLISHED)["Least energy"]
 
 
 def test_where_more_threads_are_not_surely_faster_none_is_called_so(tmp_path: Path) -> None:
@@ -433,7 +435,7 @@ def test_a_case_is_named_with_the_scheduler_that_it_ran_under(tmp_path: Path) ->
     ]
     write(tmp_path, runs)
     remarked = said(tmp_path)
-    assert remarked["Fastest"].startswith("lulesh x2 scx_rusty pcores-pin, typical time 14 s: ")
+    assert remarked["Fastest"].startswith("2 threads, pcores-pin, scheduling scx_rusty: 14 s, ")
     assert remarked["Slow"].startswith("2 of 10 runs of lulesh x2 scx_rusty scheduler took ")
 
 
