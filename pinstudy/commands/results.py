@@ -221,6 +221,8 @@ def verdict_command(
     from analysis.answer import analyze
     from analysis.findings.answers import answers_of
     from analysis.findings.answers import as_data as answers_as_data
+    from analysis.findings.effects import cases_of
+    from analysis.findings.levers import levers_of
     from analysis.format.table import render
     from analysis.output import VERDICT_FILE
     from analysis.overview.terminal import overview_lines
@@ -247,7 +249,7 @@ def verdict_command(
             answers.append({"results": opened.name} | as_data(findings) | more)
         elif style == "text":
             say_lines(overview_lines(opened, findings, terminal_width()))
-            if levers := levers_tables(answers_of(opened, findings).levers):
+            if levers := levers_tables(levers_of(cases_of(opened, findings))):
                 say(f"\n{render(levers, style).rstrip()}")
             say(f"\n{as_text(findings, terminal_width())}")
         else:

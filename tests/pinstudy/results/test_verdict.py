@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,34 @@ def test_a_program_reads_it_as_json(tmp_path: Path) -> None:
     assert by_number[2]["time_ratio_low"] < by_number[2]["time_ratio"] < 0.91
     time = [row for row in table["statistics"] if row["objective"] == "time"]
     assert [row["n"] for row in time] == [10, 10, 10]
+
+
+def test_what_holds_across_configurations_is_in_the_json_as_numbers(tmp_path: Path) -> None:
+    done = pinstudy(tmp_path, "verdict", str(write_results(tmp_path)), "--json", "--no-files")
+    (data,) = json.loads(done.stdout)
+    levers = {lever["level"]: lever for lever in data["levers"]}
+    assert {(of["factor"], of["reference"]) for of in data["levers"]} == {("mapping", "scheduler")}
+    time = levers["ecores-pin"]["ranges"]["time"]
+    assert time["interval_low"] < time["low"] == time["high"] < time["interval_high"]
+    assert time["low"] == pytest.approx(1.4, rel=0.01)
+    assert levers["ecores-pin"]["pairs"][0]["missing"]["energy"] == "not measured"
+    (losses,) = data["one_for_all"]
+    worst = {of["mapping"]: of["worst"]["ratio"] for of in losses["defaults"]}
+    assert list(worst) == ["pcores-pin", "scheduler", "ecores-pin"]
+    assert worst["ecores-pin"] == pytest.approx(1.4 / 0.9, rel=0.01)
+    (best,) = data["best_cases"]
+    assert best["ratio"] == pytest.approx(0.9, rel=0.01)
+    assert best["not_shown_worse"] == best["unknown"] == []
+
+
+def test_the_levers_of_the_publication_stand_under_its_overview(tmp_path: Path) -> None:
+    done = pinstudy(tmp_path, "verdict", "published:galante-2025", status=0)
+    overview = done.stdout.split("In detail")[0]
+    assert "governor powersave against performance: time " in overview
+    _, governor = overview.split("\ngovernor: powersave against performance\n")
+    (row,) = re.findall("^lulesh serial, 1 thread, scheduler +(.*)", governor, re.MULTILINE)
+    # 65.419 of 45.073 s, 760.07 of 2215.08 J.
+    assert re.fullmatch(r"\+45 +\+45.1 to \+45.2 +-66 +-50", row)
 
 
 def test_the_published_results_have_a_verdict_and_no_files(tmp_path: Path) -> None:
