@@ -60,7 +60,8 @@ class Default:
     """A mapping as the one for all: its worst and its mean loss over the configurations.
 
     They are over the `compared` configurations alone; `missing` counts the others, by why. In
-    `against_fewer` of those compared another mapping is missing, which may be the best one there.
+    `against_fewer` of those compared another mapping is missing, which may be the best one there;
+    one that the node cannot run is not.
     The mean is that of the ratios.
     """
 
@@ -198,7 +199,10 @@ def _default(
         missing=Counter(
             absent[name] for rows, absent in zip(effects, missing, strict=True) if name not in rows
         ),
-        against_fewer=sum(name in rows and any(of not in rows for of in every) for rows in effects),
+        against_fewer=sum(
+            name in rows and any(of not in rows and absent[of] != "left out" for of in every)
+            for rows, absent in zip(effects, missing, strict=True)
+        ),
     )
 
 

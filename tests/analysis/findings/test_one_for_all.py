@@ -75,3 +75,10 @@ def test_a_mapping_that_a_configuration_lacks_comes_behind_those_of_all() -> Non
 def test_a_mapping_that_no_other_can_be_compared_with_has_no_loss() -> None:
     whole = Grid({"unpinned": 1.0, "pinned": 0.9}).cases(4)
     assert one_for_all(changed(whole, "pinned", excluded={"failed": 9})) == ()
+
+
+def test_a_mapping_that_the_node_cannot_run_leaves_no_doubt_about_the_others() -> None:
+    whole = Grid({"unpinned": 1.0, "pinned": 0.9, "confined": 0.8}, TWO).cases(5)
+    found = by_time(changed(whole, "confined", skip_reason="4 threads need 4 CPUs"))
+    assert all(of.against_fewer == 0 for of in found.defaults)
+    assert all(of.missing == {"confined": "left out"} for of in found.configurations)
