@@ -13,8 +13,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from analysis.advice.lines import ready_lines, start_of
 from analysis.findings.effects import TAIL, Cases, Effect, Why
 from analysis.objectives import OBJECTIVES, Objective
@@ -22,8 +20,8 @@ from analysis.records.first_records import command_line
 from analysis.records.keys import TableKey
 from analysis.results.case import Case, grouped
 from analysis.results.sources import Results
-from analysis.statistics.difference import Estimand, centre_of, cut_of
-from analysis.statistics.sample import Interval
+from analysis.statistics.difference import Estimand
+from analysis.statistics.sample import Interval, typical
 from runners.records.status import OK
 
 
@@ -129,8 +127,7 @@ def _value(cases: Cases, case: Case, objective: Objective) -> float:
     values = cases.values.get(case.key.case_id)
     if values is None:
         return cases.mean(case, objective)
-    logs = np.log(values.measured(objective))
-    return float(np.exp(centre_of(logs, cut_of(len(logs))).value))
+    return typical(values.measured(objective))
 
 
 def _launch_lines(results: Results, cases: Collection[Case]) -> dict[str, str]:
