@@ -29,10 +29,11 @@ MAX_SHARE = 1.01
 class Measure:
     """A number of a run that is averaged over those of a case.
 
-    `field` is that of the record, with the unit last. With `by_kind` the record has an object of
-    numbers by core kind. `statistics` are those that files have. A measure with a `heading`
-    (in which `{}` is a core kind) is a column of tables, and where runs lack it the reason stands
-    under them. `decimals` are those of the column, None where it is a count. Nobody misses a
+    `field` is that of the record, with the unit last; `name` is what people type for it. With
+    `by_kind` the record has an object of numbers by core kind. `statistics` are those that files
+    have. A measure with a `heading` (in which `{}` is a core kind) is a column of tables, and where
+    runs lack it the reason stands under them; `short` is the heading with the unit where there is
+    little space. `decimals` are those of the column, None where it is a count. Nobody misses a
     measure whose column `only_with` is empty.
 
     Cases are compared by a measure with an `objective`, the name of what has to be small; `counted`
@@ -41,9 +42,11 @@ class Measure:
     """
 
     field: str
+    name: str
     unit: str = ""
     noun: str = ""
     heading: str = ""
+    short: str = ""
     decimals: int | None = None
     by_kind: bool = False
     statistics: tuple[str, ...] = MEAN_AND_SD
@@ -82,79 +85,110 @@ def with_unit_last(field: str, word: str) -> str:
 MEASURES = (
     Measure(
         "elapsed_s",
+        "time",
         unit="s",
         noun="time",
         heading="time mean",
+        short="time s",
         decimals=TIME_DECIMALS,
         statistics=NUMBERS,
         objective="time",
     ),
     Measure(
         "freq_mean_ghz",
+        "frequency",
         unit="GHz",
         noun="frequency",
         heading="frequency",
+        short="GHz",
         decimals=FREQUENCY_DECIMALS,
     ),
-    Measure("migrations", noun="migrations", heading="migrations"),
-    Measure("vcpu_migrations", heading="vCPU migrations", only_with="vcpu_mapping"),
-    Measure("context_switches", noun="context switches", heading="context switches"),
-    Measure("cache_misses", noun="cache misses", heading="cache misses"),
+    Measure(
+        "migrations",
+        "migrations",
+        noun="migrations",
+        heading="migrations",
+        short="migr.",
+    ),
+    Measure(
+        "vcpu_migrations",
+        "vcpu_migrations",
+        heading="vCPU migrations",
+        short="vCPU migr.",
+        only_with="vcpu_mapping",
+    ),
+    Measure(
+        "context_switches",
+        "switches",
+        noun="context switches",
+        heading="context switches",
+        short="switches",
+    ),
+    Measure("cache_misses", "misses", noun="cache misses", heading="cache misses"),
     Measure(
         "energy_pkg_j",
+        "energy",
         unit="J",
         noun="package energy",
         heading="energy package",
+        short="pkg J",
         decimals=ENERGY_DECIMALS,
         objective="energy",
         never_zero=True,
     ),
     Measure(
         "energy_by_kind_j",
+        "energy_by_kind",
         unit="J",
         noun="energy by core kind",
         heading="energy {}-cores",
+        short="{} J",
         decimals=ENERGY_DECIMALS,
         by_kind=True,
         statistics=("mean",),
     ),
     Measure(
         "beside_elapsed_s",
+        "beside_time",
         unit="s",
         heading="co-runner's time",
+        short="co-runner s",
         decimals=TIME_DECIMALS,
         only_with="beside",
     ),
-    Measure("beside_rate_hz", only_with="beside"),
-    Measure("beside_completed", only_with="beside"),
-    Measure("beside_cpu_s", only_with="beside"),
-    Measure("task_clock_s"),
-    Measure("user_s"),
-    Measure("system_s"),
-    Measure("max_rss_bytes"),
-    Measure("energy_core_j", never_zero=True),
+    Measure("beside_rate_hz", "beside_rate", unit="Hz", only_with="beside"),
+    Measure("beside_completed", "beside_completed", only_with="beside"),
+    Measure("beside_cpu_s", "beside_cpu", unit="s", only_with="beside"),
+    Measure("task_clock_s", "task_clock", unit="s"),
+    Measure("user_s", "user", unit="s"),
+    Measure("system_s", "system", unit="s"),
+    Measure("max_rss_bytes", "max_rss", unit="B"),
+    Measure("energy_core_j", "energy_core", unit="J", never_zero=True),
     # An idle graphics unit alone has an energy of 0.
-    Measure("energy_uncore_j"),
-    Measure("energy_dram_j", never_zero=True),
-    Measure("energy_psys_j", never_zero=True),
+    Measure("energy_uncore_j", "energy_uncore", unit="J"),
+    Measure("energy_dram_j", "energy_dram", unit="J", never_zero=True),
+    Measure("energy_psys_j", "energy_psys", unit="J", never_zero=True),
     # Below 0 where the idle node was less idle than thought.
-    Measure("energy_net_j", signed=True),
-    Measure("idle_power_w"),
-    Measure("power_pkg_w"),
-    Measure("edp_js", unit="J s", noun="energy-delay product", objective="edp", counted=False),
-    Measure("ed2p_js2"),
-    Measure("imbalance", share=True),
-    Measure("launcher_cpu_s", only_with="ranks"),
-    Measure("freq_ghz", by_kind=True, statistics=("mean",)),
-    Measure("residency", by_kind=True, statistics=SHARE_ALONE, share=True),
-    Measure("cpu_share", by_kind=True, statistics=SHARE_ALONE, share=True),
-    Measure("waited", by_kind=True, statistics=SHARE_ALONE, share=True),
+    Measure("energy_net_j", "energy_net", unit="J", signed=True),
+    Measure("idle_power_w", "idle_power", unit="W"),
+    Measure("power_pkg_w", "power", unit="W"),
+    Measure(
+        "edp_js", "edp", unit="J s", noun="energy-delay product", objective="edp", counted=False
+    ),
+    Measure("ed2p_js2", "ed2p", unit="J s²"),
+    Measure("imbalance", "imbalance", share=True),
+    Measure("launcher_cpu_s", "launcher_cpu", unit="s", only_with="ranks"),
+    Measure("freq_ghz", "frequency_by_kind", unit="GHz", by_kind=True, statistics=("mean",)),
+    Measure("residency", "residency", by_kind=True, statistics=SHARE_ALONE, share=True),
+    Measure("cpu_share", "cpu_share", by_kind=True, statistics=SHARE_ALONE, share=True),
+    Measure("waited", "waited", by_kind=True, statistics=SHARE_ALONE, share=True),
     # Figures of contention alone show it.
-    Measure("l1d_miss_rate", by_kind=True, statistics=(), share=True),
+    Measure("l1d_miss_rate", "l1d_miss_rate", by_kind=True, statistics=(), share=True),
 )
 # By their columns in the frame.
 MEASURE_OF = {column: measure for measure in MEASURES for column in measure.columns}
 BY_FIELD = {measure.field: measure for measure in MEASURES}
+BY_NAME = {measure.name: measure for measure in MEASURES}
 # The columns of those that every case has a mean of, if only an unknown one.
 PLAIN = tuple(measure.field for measure in MEASURES if not measure.by_kind)
 OF_KINDS = tuple(measure for measure in MEASURES if measure.by_kind)
