@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from tabulate import tabulate
 
+from analysis.format.latex import latex
 from base.text import one_line
 
 Row = TypeVar("Row")
@@ -22,13 +23,16 @@ Note = tuple[str, str]
 class Column:
     """A column: what it holds and its unit, in words that may be broken over two lines.
 
-    `field` is that of records whose means it holds; empty for other columns.
+    `field` is that of records whose means it holds; empty for other columns. `key` is what people
+    type to choose the column, `short` its heading with the unit where there is little space.
     """
 
     name: str
     unit: str = ""
     right: bool = True
     field: str = ""
+    key: str = ""
+    short: str = ""
 
     @property
     def title(self) -> str:
@@ -42,7 +46,8 @@ class Table:
 
     `cells` are formatted and in the order of `columns`; `notes` are (marker, text), the marker
     empty for what concerns the whole table. `raw_values` are the rows' unrounded values by name
-    with unit: None where nothing was measured.
+    with unit: None where nothing was measured. `number` is what the source calls it, `facts` is
+    what its rows share beyond the caption, `label` that of LaTeX.
     """
 
     caption: str
@@ -50,6 +55,9 @@ class Table:
     cells: tuple[tuple[str, ...], ...]
     notes: tuple[tuple[str, str], ...] = ()
     raw_values: tuple[Mapping[str, object], ...] = ()
+    number: int | None = None
+    facts: str = ""
+    label: str = ""
 
 
 # A column, and what writes its cell of a row.
@@ -107,7 +115,7 @@ def render(tables: Sequence[Table], style: str) -> str:
     """Return the tables in one of the styles `text`, `markdown`, `csv`, `latex`.
 
     CSV is one table with a header line: numbers unrounded, units in the header's names, cells empty
-    where nothing was measured. LaTeX needs the package booktabs.
+    where nothing was measured. LaTeX needs the packages of `analysis.format.latex`.
     """
     return _STYLES[style](tables)
 
@@ -117,7 +125,7 @@ def _text(tables: Sequence[Table]) -> str:
     shared = shared_notes(tables)
     parts = [_text_table(table, shared) for table in tables]
     if shared:
-        parts.append("\n".join(["Of these tables", *_text_notes(shared), ""]))
+        parts.append("\n".join(["Of these tables", *text_notes(shared), ""]))
     return "\n".join(parts)
 
 
@@ -138,7 +146,8 @@ def shared_notes(tables: Sequence[Table]) -> dict[Note, None]:
     }
 
 
-def _text_notes(notes: Iterable[Note]) -> list[str]:
+def text_notes(notes: Iterable[Note]) -> list[str]:
+    """Return notes as lines, those with a marker behind it."""
     return [f"  ({marker}) {text}" if marker else f"  {text}" for marker, text in notes]
 
 
@@ -151,8 +160,9 @@ def _text_table(table: Table, elsewhere: Collection[Note]) -> str:
         disable_numparse=True,
         colalign=_alignment(table),
     )
-    notes = _text_notes(note for note in table.notes if note not in elsewhere)
-    return "\n".join([table.caption, "", body, *notes, ""])
+    notes = text_notes(note for note in table.notes if note not in elsewhere)
+    facts = [table.facts] if table.facts else []
+    return "\n".join([table.caption, *facts, "", body, *notes, ""])
 
 
 def _two_lines(column: Column) -> str:
@@ -164,23 +174,6 @@ def _two_lines(column: Column) -> str:
 
 def _alignment(table: Table) -> list[str]:
     return ["right" if column.right else "left" for column in table.columns]
-
-
-def _escaped(table: Table, style: str, escape: Callable[[str], str]) -> str:
-    """Return the body of a table in one of tabulate's styles."""
-    return tabulate(
-        [[escape(cell) for cell in row] for row in table.cells],
-        [escape(column.title) for column in table.columns],
-        tablefmt=style,
-        disable_numparse=True,
-        colalign=_alignment(table),
-    )
-
-
-def _notes(table: Table, escape: Callable[[str], str]) -> list[str]:
-    return [
-        f"({marker}) {escape(text)}" if marker else escape(text) for marker, text in table.notes
-    ]
 
 
 def wrapped(lines: Sequence[str], width: int, indent: str = "  ") -> list[str]:
@@ -195,9 +188,17 @@ def _markdown(tables: Sequence[Table]) -> str:
 
 
 def _markdown_table(table: Table) -> str:
-    body = _escaped(table, "pipe", markdown_text)
-    notes = [f"- {note}" for note in _notes(table, markdown_text)]
-    parts = [f"## {markdown_text(table.caption)}", "", body, ""]
+    body = tabulate(
+        [[markdown_text(cell) for cell in row] for row in table.cells],
+        [markdown_text(column.title) for column in table.columns],
+        tablefmt="pipe",
+        disable_numparse=True,
+        colalign=_alignment(table),
+    )
+    texts = ((marker, markdown_text(text)) for marker, text in table.notes)
+    notes = [f"- ({marker}) {text}" if marker else f"- {text}" for marker, text in texts]
+    facts = [markdown_text(table.facts), ""] if table.facts else []
+    parts = [f"## {markdown_text(table.caption)}", "", *facts, body, ""]
     return "\n".join([*parts, *notes, ""] if notes else parts)
 
 
@@ -232,62 +233,12 @@ def csv_value(value: object) -> object:
     return f"'{text}" if text.startswith(_FORMULA) else text
 
 
-def _latex(tables: Sequence[Table]) -> str:
-    head = "% Needs \\usepackage{booktabs} in the preamble.\n"
-    return head + "\n".join(_latex_table(table) for table in tables)
-
-
-def _latex_table(table: Table) -> str:
-    # tabulate's own format with rules of booktabs lets characters pass at which LaTeX stops.
-    body = _escaped(table, "latex_raw", _latex_text)
-    for rule in (r"\toprule", r"\midrule", r"\bottomrule"):
-        body = body.replace(r"\hline", rule, 1)
-    notes = [f"{note}\\par" for note in _notes(table, _latex_text)]
-    return "\n".join(
-        [
-            r"\begin{table}",
-            r"\centering\scriptsize\setlength{\tabcolsep}{3pt}",
-            rf"\caption{{{_latex_text(table.caption)}}}",
-            body,
-            *([r"\par\medskip\raggedright", *notes] if notes else []),
-            r"\end{table}",
-            "",
-        ]
-    )
-
-
-def _latex_text(text: str) -> str:
-    """Escape LaTeX's special characters, and replace those its fonts may lack."""
-    return "".join(c if c.isascii() or c in _LATIN else "?" for c in text.translate(_LATEX))
-
-
 # With these a formula begins, in one spreadsheet or another.
 _FORMULA = ("=", "+", "-", "@")
 _MARKDOWN = str.maketrans({c: f"\\{c}" for c in "\\|`*_[]<>&~"})
-# LaTeX composes them in any font, and takes UTF-8 since 2018.
-_LATIN = frozenset("ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÑÒÓÔÕÖØÙÚÛÜÝßàáâãäåæçèéêëìíîïñòóôõöøùúûüýÿ")
-_LATEX = str.maketrans(
-    {
-        "\\": r"\textbackslash{}",
-        "~": r"\textasciitilde{}",
-        "^": r"\textasciicircum{}",
-        "<": r"\textless{}",
-        ">": r"\textgreater{}",
-        "|": r"\textbar{}",
-        '"': "''",
-        "`": r"\textasciigrave{}",
-        "…": r"\ldots{}",
-        "\N{EN DASH}": "--",
-        "\N{MULTIPLICATION SIGN}": r"$\times$",
-        "→": r"$\to$",
-        "µ": r"$\mu$",
-    }
-    | {c: f"\\{c}" for c in "&%$#_{}"}
-)
-
 _STYLES: dict[str, Callable[[Sequence[Table]], str]] = {
     "text": _text,
     "markdown": _markdown,
     "csv": _csv,
-    "latex": _latex,
+    "latex": latex,
 }
