@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from analysis.format.lines import Line, lines_of
 from analysis.format.table import render, wrapped
+from analysis.format.terminal import terminal_text
 from analysis.records.files import rerun_hint, write_file
 from analysis.results.sources import Results, open_results
-from analysis.tables.means import make_tables, tables_of_cases, write_tables
+from analysis.tables.means import Choice, node_of, tables_of_nodes, write_tables
 from base import PINSTUDY
 from base.errors import UserError
 from base.text import as_typed
@@ -38,10 +39,12 @@ class Output:
     files: tuple[Path, ...]
 
 
-def write_tables_only(folder: Path) -> Output:
+def write_tables_only(folder: Path, width: int) -> Output:
     """Write the tables of a results folder beside its records; raises as `write_output` does."""
-    shown = render(make_tables(folder, share_notes=True), "text")
-    return Output(lines_of(shown), tuple(write_tables(make_tables(folder), folder)))
+    node = [node_of(open_results(str(folder)))]
+    fitted = tables_of_nodes(node, Choice("short", width=width), share_notes=True)
+    files = write_tables(tables_of_nodes(node, Choice("short")), folder)
+    return Output(lines_of(terminal_text(fitted, width)), tuple(files))
 
 
 def write_output(folder: Path, width: int) -> Output:
@@ -81,7 +84,7 @@ def write_advice_only(folder: Path, width: int) -> Output:
     text = advice_markdown(advice, results.footnotes)
     files = (
         write_file(folder / ADVICE_FILE, text, rerun_hint(advice.next_command)),
-        *write_tables(tables_of_cases(results.cases, results.footnotes, off=results.off), folder),
+        *write_tables(tables_of_nodes([node_of(results)], Choice("short")), folder),
     )
     return Output(lines_of(advice_text(advice, width)), files)
 
@@ -129,7 +132,7 @@ def _write_answer(folder: Path) -> tuple[Results, Answer, tuple[Path, ...]]:
     from analysis.verdict.text import as_markdown
 
     results = open_results(str(folder))
-    tables = tables_of_cases(results.cases, results.footnotes, off=results.off)
+    tables = tables_of_nodes([node_of(results)], Choice("short"))
     answer = analyze(results)
     hint = rerun_hint(f"{PINSTUDY} report {as_typed(folder)}")
     files = [

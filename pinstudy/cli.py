@@ -34,7 +34,7 @@ GROUPS = {
     "Results": {
         "results": "results",
         "verdict": "results",
-        "tables": "results",
+        "tables": "tables",
         "runs": "results",
         "figures": "results",
         "report": "results",

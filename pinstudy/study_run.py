@@ -110,7 +110,8 @@ def show_outcome(session: Session, report: bool, as_json: bool = False) -> None:
     def write() -> Output:
         from analysis.output import write_output, write_tables_only
 
-        return write_output(folder, terminal_width()) if report else write_tables_only(folder)
+        make = write_output if report else write_tables_only
+        return make(folder, terminal_width())
 
     files = _show(folder, write, quiet=as_json)
     if as_json:
@@ -166,7 +167,7 @@ def _show(folder: Path, write: Callable[[], Output], quiet: bool = False) -> Seq
     except ImportError as error:
         libraries, command = "scipy, matplotlib and jinja2", f"{PINSTUDY} report {as_typed(folder)}"
         say(without_library("verdict and no report", error, libraries, command), err=True)
-        outcome = write_tables_only(folder)
+        outcome = write_tables_only(folder, terminal_width())
     if not quiet:
         say_lines(outcome.lines)
         say_files(outcome.files)

@@ -58,12 +58,12 @@ def section(source: str, into: Path, name: str) -> str:
             alt = drawn.alt.replace("[", "(").replace("]", ")")
             figures += f"#### {drawn.name}\n\n![{alt}]({name}/{path.name})\n\n{drawn.caption}\n\n"
     report = write_report(source, into / name)
-    style = f"--layout {layout} --format markdown"
+    style = "--all" if layout == "full" else f"--layout {layout}"
     return (
         f"### Figures\n\n{_command('figures', source, '--into figures')}{figures}{missing}\n"
         f"### Report\n\n{_command('report', source, '--into report')}"
         f"[The report]({name}/{report.name}) is one file, which needs no network.\n\n"
-        f"### Tables\n\n{_command('tables', source, style)}{tables}\n\n"
+        f"### Tables\n\n{_command('tables', source, f'{style} --format markdown')}{tables}\n\n"
     )
 
 

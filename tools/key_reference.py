@@ -113,9 +113,10 @@ def _rows(declared: type, names: Iterable[str] | None = None) -> list[tuple[list
 
 def measure_table() -> str:
     """Return what tables average as Markdown."""
-    lines = ["| field of the record | column of tables | in files |", "|---|---|---|"]
+    lines = ["| name | field of the record | column of tables | in files |", "|---|---|---|---|"]
     lines += [
-        f"| `{measure.field}` | {_heading(measure)} | {_names(_csv_columns(measure))} |"
+        f"| `{measure.name}` | `{measure.field}` | {_heading(measure)} "
+        f"| {_names(_csv_columns(measure))} |"
         for measure in MEASURES
         if measure.statistics
     ]

@@ -29,7 +29,8 @@ from base.text import one_line
 from configs.scheduling import CURRENT
 from configs.study import NOTHING as NOTHING_BESIDE
 
-LayoutName = Literal["full", "published"]
+# The publication's columns, made to fit; all columns; and the publication's very own.
+LayoutName = Literal["short", "full", "published"]
 
 _RATIO_DECIMALS = 3
 
@@ -85,6 +86,10 @@ class Layout:
         names = [column.name for column, _ in self.head]
         at = next((place for place, name in enumerate(names) if "governor" in name), len(names))
         return replace(self, head=(*self.head[:at], _SCHEDULING, *self.head[at:]))
+
+    def with_nodes(self) -> Layout:
+        """Return the layout with a column of the node, behind the number."""
+        return replace(self, head=(*self.head[:1], _NODE, *self.head[1:]))
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -149,13 +154,19 @@ def _mean(case: Case, page: Page, measure: Measure, decimals: int | None) -> str
     return mean_of(stats, text, reasons_of(case, measure.field), case, page)
 
 
-def _means(field: str, heading: str = "", decimals: int | None = None) -> Written:
+def mean_column(field: str, heading: str = "", decimals: int | None = None) -> Written:
     """Return the column of the means of a measure, and what writes its cells.
 
     Its heading and decimals are those of the measure unless a layout has others.
     """
     measure = BY_FIELD[field]
-    column = Column(heading or measure.heading, measure.unit, field=field)
+    column = Column(
+        heading or measure.heading,
+        measure.unit,
+        field=field,
+        key=measure.name,
+        short=measure.short,
+    )
     places = measure.decimals if decimals is None else decimals
     return column, partial(_mean, measure=measure, decimals=places)
 
@@ -178,7 +189,7 @@ def reasons_of(case: Case, name: str) -> str:
 
 
 def _of_co_runner() -> Written:
-    column, write = _means("beside_elapsed_s")
+    column, write = mean_column("beside_elapsed_s")
     return column, lambda case, page: write(case, page) if case.key.beside else NOTHING
 
 
@@ -227,13 +238,34 @@ def verbatim_names(cases: Iterable[Case]) -> frozenset[str]:
 
 
 _NUMBER = Column("#"), _text(lambda case: case.key.number)
+_MAPPING = Column("mapping", right=False, key="mapping"), _text(lambda case: case.key.mapping)
 _GOVERNOR = (
     Column("governor (driver)", right=False, field="governor_read"),
     _governor_and_driver,
 )
-_SCHEDULING = Column("scheduling", right=False), _text(lambda case: case.key.scheduling or CURRENT)
-_N = (Column("n"), _runs), (Column("lost"), _lost)
-_TIME_SD = Column("sd", "s"), _deviation
+_SET_GOVERNOR = (
+    Column("governor", right=False, key="governor"),
+    _text(lambda case: case.key.governor),
+)
+_SCHEDULING = (
+    Column("scheduling", right=False, key="scheduling"),
+    _text(lambda case: case.key.scheduling or CURRENT),
+)
+_NODE = Column("node", right=False, key="node"), _text(lambda case: case.key.node_id)
+_BESIDE = (
+    Column("beside", right=False, key="beside"),
+    _text(lambda case: case.key.beside or NOTHING_BESIDE),
+)
+_N = (Column("n", key="n"), _runs), (Column("lost", key="lost"), _lost)
+_TIME_SD = Column("sd", "s", key="sd", short="sd"), _deviation
+_SLOWDOWN = (
+    Column("slowdown", key="slowdown"),
+    _slowdown(lambda alone: alone.slowdown, "time"),
+)
+_ITS_SLOWDOWN = (
+    Column("its slowdown", key="its_slowdown"),
+    _slowdown(lambda alone: alone.co_runner_slowdown, "its time"),
+)
 
 
 def _numbers(*only_with: str) -> tuple[Written, ...]:
@@ -242,45 +274,30 @@ def _numbers(*only_with: str) -> tuple[Written, ...]:
     They are those of any program, and of programs with such a column.
     """
     columns = [
-        _means(measure.field)
+        mean_column(measure.field)
         for measure in SHOWN
         if not measure.by_kind and measure.only_with in ("app", *only_with)
     ]
     return columns[0], _TIME_SD, *columns[1:]
 
 
-_FULL = Layout(
-    (
-        _NUMBER,
-        (Column("mapping", right=False), _text(lambda case: case.key.mapping)),
-        _GOVERNOR,
-        *_N,
-    ),
-    _numbers(),
-    footnotes=(drivers,),
-)
+_FULL = Layout((_NUMBER, _MAPPING, _GOVERNOR, *_N), _numbers(), footnotes=(drivers,))
 _FULL_BESIDE = Layout(
-    (
-        *(_NUMBER, (Column("mapping", right=False), _text(lambda case: case.key.mapping))),
-        *((Column("beside", right=False), _text(lambda case: case.key.beside or NOTHING_BESIDE)),),
-        *(_GOVERNOR, *_N),
-    ),
-    (
-        *_numbers(),
-        (Column("slowdown"), _slowdown(lambda alone: alone.slowdown, "time")),
-        _of_co_runner(),
-        (Column("its slowdown"), _slowdown(lambda alone: alone.co_runner_slowdown, "its time")),
-    ),
+    (_NUMBER, _MAPPING, _BESIDE, _GOVERNOR, *_N),
+    (*_numbers(), _SLOWDOWN, _of_co_runner(), _ITS_SLOWDOWN),
     footnotes=(drivers, beside_numbers),
 )
 # Of guests the mapping of virtual CPUs counts, beside that of the threads.
-_VCPU_MAPPING = Column("vCPU mapping", right=False), _text(lambda case: case.key.vcpu_mapping)
+_VCPU_MAPPING = (
+    Column("vCPU mapping", right=False, key="vcpu_mapping"),
+    _text(lambda case: case.key.vcpu_mapping),
+)
+_MAPPING_IN_GUEST = (
+    Column("mapping in guest", right=False, key="mapping"),
+    _text(lambda case: case.key.mapping),
+)
 _FULL_OF_GUESTS = Layout(
-    (
-        *(_NUMBER, _VCPU_MAPPING),
-        (Column("mapping in guest", right=False), _text(lambda case: case.key.mapping)),
-        *(_GOVERNOR, *_N),
-    ),
+    (_NUMBER, _VCPU_MAPPING, _MAPPING_IN_GUEST, _GOVERNOR, *_N),
     _numbers("vcpu_mapping"),
     footnotes=(guest_and_host_numbers, drivers),
 )
@@ -329,20 +346,26 @@ def _write_mean_of_kind(case: Case, page: Page, measure: Measure, kind: str) -> 
     return mean_of(stats, text, joined(reasons) or NO_REASON, case, page)
 
 
+# By the names that people type: columns of numbers that are more than a mean of a measure.
+OTHER_NUMBERS = {
+    column.key: (column, write)
+    for column, write in (_TIME_SD, _SLOWDOWN, _of_co_runner(), _ITS_SLOWDOWN)
+}
+
 # Galante and Oyamada (2025): tables 3 to 9, and table 10.
-_PUBLISHED_TIMES = (_means("elapsed_s"), (Column("time std", "s"), _deviation))
+_PUBLISHED_TIMES = (mean_column("elapsed_s"), (Column("time std", "s"), _deviation))
 _PUBLISHED = Layout(
     (
         (Column("test case #"), _text(lambda case: case.key.number)),
-        (Column("mapping", right=False), _text(lambda case: case.key.mapping)),
-        (Column("governor", right=False), _text(lambda case: case.key.governor)),
+        _MAPPING,
+        _SET_GOVERNOR,
     ),
     (
         *_PUBLISHED_TIMES,
-        _means("freq_mean_ghz", "frequency mean"),
-        _means("migrations", "CPU migrations", decimals=0),
-        _means("cache_misses", decimals=0),
-        _means("energy_pkg_j"),
+        mean_column("freq_mean_ghz", "frequency mean"),
+        mean_column("migrations", "CPU migrations", decimals=0),
+        mean_column("cache_misses", decimals=0),
+        mean_column("energy_pkg_j"),
     ),
     fixed_decimals=True,
 )
@@ -357,9 +380,22 @@ _PUBLISHED_OF_GUESTS = Layout(
     fixed_decimals=True,
     footnotes=(guest_rows,),
 )
+# What identifies a row of the short layout; analysis.tables.short has its numbers.
+_SHORT = Layout((_NUMBER, _MAPPING, _SET_GOVERNOR, *_N), ())
+_SHORT_OF_GUESTS = Layout(
+    (_NUMBER, _VCPU_MAPPING, _MAPPING_IN_GUEST, _SET_GOVERNOR, *_N),
+    (),
+    footnotes=(guest_and_host_numbers,),
+)
+_SHORT_BESIDE = Layout(
+    (_NUMBER, _MAPPING, _BESIDE, _SET_GOVERNOR, *_N),
+    (),
+    footnotes=(beside_numbers,),
+)
 # By name: for programs on the node itself, for those in guests whose CPUs were mapped, and for
 # those with co-runners.
 LAYOUTS: Mapping[LayoutName, tuple[Layout, Layout, Layout]] = {
+    "short": (_SHORT, _SHORT_OF_GUESTS, _SHORT_BESIDE),
     "full": (_FULL, _FULL_OF_GUESTS, _FULL_BESIDE),
     "published": (_PUBLISHED, _PUBLISHED_OF_GUESTS, _PUBLISHED),
 }

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
+from typing import NamedTuple
 
 from analysis.format.numbers import TIME_DECIMALS, finite, time_decimals
 from analysis.format.table import Column, Notes, Table, joined, render
@@ -15,24 +17,62 @@ from analysis.records.keys import RANK_SEPARATOR, ROW_FACTS, TABLE_KEYS
 from analysis.records.metrics import metric_column
 from analysis.results.alone import Alone, alone_of
 from analysis.results.case import Case, grouped
-from analysis.results.sources import open_results
+from analysis.results.sources import Results, open_results
 from analysis.results.summary_columns import IN_TURN, MEASURED, NO
 from analysis.tables.footnotes import table_footnotes
 from analysis.tables.layouts import (
     LAYOUTS,
+    Layout,
     LayoutName,
     Page,
     verbatim_names,
     with_kinds,
 )
 from analysis.tables.metric_columns import with_metrics
+from analysis.tables.short import caption as short_caption
+from analysis.tables.short import facts, folded, with_numbers
 from base import PINSTUDY
+from base.errors import UserError
 from base.text import as_typed, one_line, plural
 from runners.records.status import SKIPPED
 
-__all__ = ["make_tables", "render", "tables_of_cases", "write_tables"]
+__all__ = [
+    "Choice",
+    "chosen_table",
+    "make_tables",
+    "named_nodes",
+    "node_of",
+    "render",
+    "tables_of_cases",
+    "tables_of_nodes",
+    "write_tables",
+]
 
 FILES = {"markdown": "tables.md", "csv": "tables.csv", "latex": "tables.tex"}
+
+
+@dataclass(frozen=True)
+class Node:
+    """The results of a node: its cases, and what is to be said of them in every table.
+
+    `footnotes` stand under each table; `off` has why the values of some fields are wrong.
+    """
+
+    cases: Sequence[Case]
+    footnotes: Sequence[str] = ()
+    off: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Which columns tables have: those of a layout, or the short one with other numbers.
+
+    The short one leaves out columns that a terminal's `width` has no room for.
+    """
+
+    layout: LayoutName = "full"
+    columns: Sequence[str] = ()
+    width: int | None = None
 
 
 def make_tables(
@@ -43,9 +83,8 @@ def make_tables(
     With `share_notes` the same note has the same marker in all of them.
     Raises UserError when there are no readable results, or no run among them.
     """
-    results = open_results(str(source))
-    return tables_of_cases(
-        results.cases, results.footnotes, layout, results.off, share_notes=share_notes
+    return tables_of_nodes(
+        [node_of(open_results(str(source)))], Choice(layout), share_notes=share_notes
     )
 
 
@@ -61,14 +100,81 @@ def tables_of_cases(
 
     Columns of fields that are in `off` are marked with the reason there.
     """
-    everyone = list(cases)
-    alone = alone_of(everyone)
-    tables = grouped(everyone, lambda case: case.key.table)
+    nodes = [Node(list(cases), footnotes, off)]
+    return tables_of_nodes(nodes, Choice(layout), share_notes=share_notes)
+
+
+def node_of(results: Results) -> Node:
+    """Return results as tables take them."""
+    return Node(results.cases, results.footnotes, results.off)
+
+
+def named_nodes(several: Sequence[Results]) -> list[Node]:
+    """Return several results as nodes whose cases tell them apart.
+
+    They have the nodes' names, those of their cards' files, or all of the folder's.
+    """
+    nodes = [node_of(results) for results in several]
+    names = [_node_name(results) for results in several]
+    studies = [{case.key.study for case in node.cases} for node in nodes]
+    seen = Counter(
+        (name, study) for name, found in zip(names, studies, strict=True) for study in found
+    )
+    return [
+        replace(
+            node,
+            cases=_of_node(
+                node.cases, name if all(seen[name, study] == 1 for study in found) else results.name
+            ),
+        )
+        for node, results, name, found in zip(nodes, several, names, studies, strict=True)
+    ]
+
+
+def _node_name(results: Results) -> str:
+    names = {case.key.node_id for case in results.cases if case.key.node_id}
+    return names.pop() if len(names) == 1 else Path(results.name).stem
+
+
+def _of_node(cases: Iterable[Case], name: str) -> list[Case]:
+    return [replace(case, key=replace(case.key, node_id=name)) for case in cases]
+
+
+def tables_of_nodes(
+    nodes: Sequence[Node], choice: Choice, *, share_notes: bool = False
+) -> list[Table]:
+    """Return the tables of one or several nodes; rows of one study and table stand together."""
+    key_of = _key_of_several if len(nodes) > 1 else _key_of
+    tables: dict[Hashable, list[_Part]] = {}
+    for node in nodes:
+        alone = alone_of(node.cases)
+        for rows in grouped(node.cases, key_of):
+            tables.setdefault(key_of(rows[0]), []).append(_Part(rows, node, alone))
     markers: dict[str, str] = {}
     return [
-        _table(rows, footnotes, layout, off, alone, Notes(markers if share_notes else {}))
-        for rows in tables
+        _table(parts, choice, Notes(markers if share_notes else {})) for parts in tables.values()
     ]
+
+
+def _key_of(case: Case) -> Hashable:
+    return case.key.table
+
+
+def _key_of_several(case: Case) -> Hashable:
+    """Return what rows of several nodes share: studies may number their tables differently."""
+    return case.key.study, case.key.table._replace(number=None)
+
+
+def chosen_table(tables: Sequence[Table], number: int) -> Table:
+    """Return the table with a number: the source's own, or the place of one without.
+
+    Raises UserError when there is none.
+    """
+    numbers = [table.number or place for place, table in enumerate(tables, 1)]
+    if number not in numbers:
+        known = ", ".join(map(str, dict.fromkeys(numbers)))
+        raise UserError(f"--table {number}: there is no such table (known: {known})")
+    return tables[numbers.index(number)]
 
 
 def write_tables(tables: Sequence[Table], folder: Path) -> list[Path]:
@@ -80,51 +186,106 @@ def write_tables(tables: Sequence[Table], folder: Path) -> list[Path]:
     return [write_file(folder / name, render(tables, style), hint) for style, name in FILES.items()]
 
 
-def _table(
-    rows: Sequence[Case],
-    footnotes: Sequence[str],
-    name: LayoutName,
-    off: Mapping[str, str],
-    alone: Mapping[str, Alone],
-    notes: Notes,
-) -> Table:
-    on_node, of_guests, beside = LAYOUTS[name]
-    layout = of_guests if any(case.key.vcpu_mapping for case in rows) else on_node
-    layout = beside if any(case.key.beside for case in rows) else layout
-    if any(case.key.scheduling for case in rows):
-        layout = layout.with_scheduling()
-    if name == "full":
-        layout = with_metrics(with_kinds(layout, rows), rows)
-    decimals = time_decimals(case.time.mean for case in rows)
-    page = Page(
-        TIME_DECIMALS if layout.fixed_decimals else decimals, verbatim_names(rows), notes, alone
-    )
+class _Part(NamedTuple):
+    """The rows of a table that are of one node."""
+
+    rows: Sequence[Case]
+    node: Node
+    alone: Mapping[str, Alone]
+
+
+def _table(parts: Sequence[_Part], choice: Choice, notes: Notes) -> Table:
+    cases = [case for part in parts for case in part.rows]
+    layout = _layout(parts, choice)
+    decimals = time_decimals(case.time.mean for case in cases)
+    page = Page(TIME_DECIMALS if layout.fixed_decimals else decimals, verbatim_names(cases), notes)
+    rows = [(case, replace(page, alone=part.alone)) for part in parts for case in part.rows]
+    off = _said_by_node({_name(part): part.node.off for part in parts})
+    lines: list[str] = []
+    if choice.layout == "short":
+        layout, lines = folded(layout, rows, choice.columns, off, choice.width)
     columns = tuple(_marked(column, off, page) for column in layout.columns)
-    cells = tuple(layout.cells(case, page) for case in rows)
-    of_columns = [text for footnotes_of in layout.footnotes for text in footnotes_of(rows)]
-    general = (*of_columns, *table_footnotes(rows), *footnotes)
+    cells = tuple(layout.cells(case, of_case) for case, of_case in rows)
     return Table(
-        caption=f"{_table_number(rows[0])}{caption(rows)}"
-        if name == "published"
-        else caption(rows),
+        caption=_caption(cases, choice.layout),
         columns=columns,
         cells=cells,
-        notes=page.notes.listed() + tuple(("", text) for text in general),
+        notes=page.notes.listed()
+        + tuple(("", text) for text in (*lines, *_general(parts, layout))),
         raw_values=tuple(
             raw_row(case)
             | _run_counts(case)
-            | _slowdowns(alone.get(case.key.case_id))
-            | _instruments_off(off)
-            for case in rows
+            | _slowdowns(part.alone.get(case.key.case_id))
+            | _instruments_off(part.node.off)
+            for part in parts
+            for case in part.rows
         ),
+        number=cases[0].key.table.number,
+        facts=facts(cases) if choice.layout == "short" else "",
     )
+
+
+def _layout(parts: Sequence[_Part], choice: Choice) -> Layout:
+    cases = [case for part in parts for case in part.rows]
+    on_node, of_guests, beside = LAYOUTS[choice.layout]
+    layout = of_guests if any(case.key.vcpu_mapping for case in cases) else on_node
+    layout = beside if any(case.key.beside for case in cases) else layout
+    if any(case.key.scheduling for case in cases):
+        layout = layout.with_scheduling()
+    if len(parts) > 1:
+        layout = layout.with_nodes()
+    if choice.layout == "full":
+        layout = with_metrics(with_kinds(layout, cases), cases)
+    return with_numbers(layout, cases, choice.columns) if choice.layout == "short" else layout
+
+
+def _name(part: _Part) -> str:
+    return part.rows[0].key.node_id or ""
+
+
+def _said_by_node(texts: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
+    """Return texts by field; those of some nodes alone begin with the node."""
+    said: dict[str, str] = {}
+    for name in dict.fromkeys(name for fields in texts.values() for name in fields):
+        own = {node: fields[name] for node, fields in texts.items() if name in fields}
+        same = len(own) == len(texts) and len(set(own.values())) == 1
+        said[name] = next(iter(own.values())) if same else joined(map(": ".join, own.items()))
+    return said
+
+
+def _general(parts: Sequence[_Part], layout: Layout) -> list[str]:
+    """Return the notes on a whole table; those on some nodes alone begin with the node."""
+    texts = {
+        _name(part): [
+            *(text for footnotes_of in layout.footnotes for text in footnotes_of(part.rows)),
+            *table_footnotes(part.rows),
+            *part.node.footnotes,
+        ]
+        for part in parts
+    }
+    having = {
+        text: [node for node, said in texts.items() if text in said]
+        for text in dict.fromkeys(text for said in texts.values() for text in said)
+    }
+    return [
+        line
+        for text, nodes in having.items()
+        for line in ([text] if len(nodes) == len(texts) else [f"{node}: {text}" for node in nodes])
+    ]
+
+
+def _caption(cases: Sequence[Case], layout: LayoutName) -> str:
+    if layout == "short":
+        return f"{_table_number(cases[0])}{short_caption(cases)}"
+    return f"{_table_number(cases[0])}{caption(cases)}" if layout == "published" else caption(cases)
 
 
 def _marked(column: Column, off: Mapping[str, str], page: Page) -> Column:
     """Return a column, marked where the instrument of its values was off."""
     if column.field not in off:
         return column
-    return replace(column, name=f"{column.name} ({page.notes.marker(off[column.field])})")
+    mark = f" ({page.notes.marker(off[column.field])})"
+    return replace(column, name=column.name + mark, short=column.short and column.short + mark)
 
 
 def _instruments_off(off: Mapping[str, str]) -> dict[str, object]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -11,7 +11,7 @@ from analysis.format.table import Column
 from analysis.records.metrics import Metric
 from analysis.results.case import Case
 from analysis.results.metrics import in_units, metrics_of
-from analysis.tables.layouts import Layout, Page, mean_of, reasons_of
+from analysis.tables.layouts import Layout, Page, Written, mean_of, reasons_of
 from base.text import one_line
 
 # A table of more would be wider than a page; the CSV has all.
@@ -26,22 +26,22 @@ def with_metrics(layout: Layout, cases: Sequence[Case]) -> Layout:
     """
     metrics = metrics_of(cases)
     taken = {column.name for column in layout.columns}
-    columns = tuple(
-        (
-            Column(
-                f"metric {title}" if (title := one_line(metric.name)) in taken else title,
-                one_line(metric.unit),
-                field=metric.field,
-            ),
-            partial(_metric, metric=metric),
-        )
-        for metric in metrics[:MAX_METRIC_COLUMNS]
-    )
+    columns = tuple(column_of_metric(metric, taken) for metric in metrics[:MAX_METRIC_COLUMNS])
     return replace(
         layout,
         numbers=(*layout.numbers, *columns),
         footnotes=(*layout.footnotes, partial(_of_metrics, metrics=metrics)),
     )
+
+
+def column_of_metric(metric: Metric, taken: Collection[str] = ()) -> Written:
+    """Return the column of a metric, marked as one where its name is `taken`."""
+    title, unit = one_line(metric.name), one_line(metric.unit)
+    title = f"metric {title}" if title in taken else title
+    column = Column(
+        title, unit, field=metric.field, key=metric.name, short=f"{title} {unit}".strip()
+    )
+    return column, partial(_metric, metric=metric)
 
 
 def _metric(case: Case, page: Page, metric: Metric) -> str:

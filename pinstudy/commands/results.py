@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import click
 
@@ -54,47 +54,6 @@ def _outcome(row: Row) -> str:
     if row.problem:
         return f"cannot be read; `{PINSTUDY} tables {as_typed(row.results)}` says why"
     return "decided" if row.decided else "undecided"
-
-
-@click.command("tables")
-@click.argument("results", callback=find_results)
-@STYLE
-@click.option(
-    "--layout",
-    type=click.Choice(["full", "published"]),
-    default="full",
-    show_default=True,
-    help="Their columns: ours, or those of the published tables. CSV and JSON have every number.",
-)
-@JSON
-@click.option("--no-files", is_flag=True, help="Print only; leave tables.md, .csv and .tex alone.")
-def tables_command(
-    results: str,
-    style: str,
-    layout: Literal["full", "published"],
-    as_json: bool,
-    no_files: bool,
-) -> None:
-    """Print the tables of RESULTS, and write them there as Markdown, CSV and LaTeX.
-
-    RESULTS is a folder such as results/quick/mynode, a card, a folder of cards, or
-    published:galante-2025; tables of the latter three are only printed.
-    """
-    from analysis.results.sources import has_folder, sources_below
-    from analysis.tables.means import make_tables, render, write_tables
-
-    rows = []
-    for source in sources_below(results):
-        # On a terminal all tables follow each other: they share their notes.
-        tables = make_tables(source, layout, share_notes=style == "text")
-        rows += [row for table in tables for row in table.raw_values]
-        if not as_json:
-            say(render(tables, style))
-        if not no_files and has_folder(source):
-            for path in write_tables(tables, Path(source)):
-                say(f"written: {path}", err=True)
-    if as_json:
-        print_json(rows)
 
 
 _WRITTEN = "written: "

@@ -220,7 +220,7 @@ def test_tables_are_made_elsewhere_where_the_node_has_no_pandas(
     cases = arm_cases(node, cache)
     assert f"pinstudy tables {RESULTS}/arm-cases/vnode-arm" in cases.ended.errors
 
-    tables = read_on_host(cases.packed, tmp_path, "tables")
+    tables = read_on_host(cases.packed, tmp_path, "tables", "--all")
 
     assert "numbers of a virtual node's model, not of hardware" in tables
     # A row's number, mapping, governor; count, lost, time; one run has no deviation; frequency,

@@ -31,7 +31,7 @@ def test_logs_become_tables(tmp_path: Path) -> None:
     done = pinstudy(tmp_path, *THREE_RUNS, "--into", "out")
     assert (done.returncode, done.stdout) == (0, "")
     assert "3 runs of 1 case;" in done.stderr
-    tables = pinstudy(tmp_path, "tables", "out", status=0)
+    tables = pinstudy(tmp_path, "tables", "out", "--all", status=0)
     assert "sleep (unknown), size unknown, 1 thread" in tables.stdout
     # The mean of 0.022193446, 0.021591851 and 0.020765021.
     assert "0.0215" in tables.stdout

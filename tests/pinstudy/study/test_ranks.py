@@ -74,7 +74,7 @@ def test_one_rank_of_two_threads_and_two_of_one_are_run_proved_and_reported(
     assert busy == dict(enumerate(pinned["rank_cpus"]))
     assert len(set(busy.values())) == 2
     assert pinned["mpi"] == mpi
-    tables = pinstudy(tmp_path, "tables", "results/ranks").stdout
+    tables = pinstudy(tmp_path, "tables", "results/ranks", "--all").stdout
     assert f"ranks ({mpi}), size small, 1 rank of 2 threads, " in tables
     assert f"ranks ({mpi}), size small, 2 ranks of 1 thread, " in tables
 
