@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import importlib
 import io
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -245,6 +246,14 @@ def csv_bytes(runs: pd.DataFrame) -> bytes:
     writer.writerow([csv_value(name) for name in runs])
     writer.writerows(zip(*(_cells(runs[name]) for name in runs), strict=True))
     return stream.getvalue().encode(errors="replace")
+
+
+def json_rows(runs: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return runs as JSON has them: a value that is not there is null, a time is ISO 8601."""
+    rows: list[dict[str, Any]] = json.loads(
+        runs.to_json(orient="records", date_format="iso", date_unit="ms", double_precision=15)
+    )
+    return rows
 
 
 def _cells(column: pd.Series[Any]) -> Iterator[object]:

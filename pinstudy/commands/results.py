@@ -271,14 +271,15 @@ def find_all_results(
     metavar="FILE",
     help="The file, *.csv or *.parquet (where pyarrow is installed); without it, CSV on stdout.",
 )
-def runs_command(results: tuple[str, ...], output: Path | None) -> None:
+@JSON
+def runs_command(results: tuple[str, ...], output: Path | None, as_json: bool) -> None:
     """Write the runs of RESULTS as tidy data: a row a run, for pandas, R and spreadsheets.
 
     Each is a folder such as results/quick/mynode, or one above several of them. docs/runs.md lists
     the columns.
     """
     from analysis.results.sources import sources_below
-    from analysis.tables.tidy_runs import check_file, csv_bytes, tidy_runs, write_runs
+    from analysis.tables.tidy_runs import check_file, csv_bytes, json_rows, tidy_runs, write_runs
 
     if output is not None:
         check_file(output)
@@ -286,7 +287,9 @@ def runs_command(results: tuple[str, ...], output: Path | None) -> None:
     runs, notes = tidy_runs(list(sources))
     for note in notes:
         say(note, err=True)
-    if output is None or str(output) == "-":
+    if as_json:
+        print_json(json_rows(runs))
+    elif output is None or str(output) == "-":
         click.echo(csv_bytes(runs), nl=False)
     else:
         say(f"written: {write_runs(runs, output)} ({plural(len(runs), 'row')})", err=True)

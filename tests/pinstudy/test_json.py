@@ -91,3 +91,10 @@ def test_a_node_is_packed_and_restored(tmp_path: Path) -> None:
     assert only["settings"] >= len(tuned) > 0
     assert (only["problems"], only["given_up"], restored["leftovers"]) == ({}, False, [])
     assert shown(tmp_path, "restore", "--sysroot", str(root))["restored"] == []
+
+
+def test_runs_are_rows_with_the_columns_of_the_csv(folder: Path) -> None:
+    rows = shown(folder, "runs", "done")
+    assert {row["mapping"] for row in rows} == {"scheduler", "pcores-pin"}
+    assert all(row["elapsed_s"] > 0 for row in rows)
+    assert rows[0]["energy_dram_j"] is None

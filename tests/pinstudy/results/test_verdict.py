@@ -25,8 +25,8 @@ def test_the_answer_comes_first_and_its_numbers_after_it(tmp_path: Path) -> None
     assert overview.startswith("To pin or not to pin?")
     assert "\nAnswer     Pin threads on the P-cores (" in overview
     assert detail.lstrip().startswith("For time: to pin")
-    assert "Pin each thread on the P-cores (#2 pcores-pin)" in done.stdout
-    assert "ratios of typical values to the baseline" in done.stdout
+    assert "decision: pin each thread on the P-cores (pcores-pin)" in done.stdout
+    assert "lulesh, 8 threads, performance: typical time" in done.stdout
     assert (folder / "verdict.md").read_text().startswith("# To pin or not to pin?")
     assert f"written: {folder / 'verdict.md'}" in done.stderr
 
