@@ -9,6 +9,7 @@ from itertools import chain
 from pathlib import Path
 
 _NOTE = re.compile(r"# Run with (?P<words>[^\n]+)\.\n")
+_OF_CASES = ("--governors", "--threads", "--mappings", "--only", "--exclude")
 # The first line of a kept study; longer ones are none.
 _NOTE_BYTES = 16 << 10
 
@@ -30,14 +31,9 @@ class Overrides:
     @property
     def of_cases(self) -> tuple[str, ...]:
         """The options that change which cases a study has, as they are typed."""
-        options = (
-            ("--governors", self.governors),
-            ("--threads", self.threads),
-            ("--mappings", self.mappings),
-            ("--only", self.only),
-            ("--exclude", self.exclude),
-        )
-        return tuple(chain.from_iterable((name, ",".join(of)) for name, of in options if of))
+        words = self.governors, self.threads, self.mappings, self.only, self.exclude
+        options = zip(_OF_CASES, map(",".join, words), strict=True)
+        return tuple(chain.from_iterable(pair for pair in options if pair[1]))
 
     @property
     def options(self) -> tuple[str, ...]:
@@ -67,4 +63,4 @@ def kept_options(study_file: Path) -> tuple[str, ...]:
         # It serves messages and commands only.
         return ()
     pairs = zip(words[::2], words[1::2], strict=False)
-    return tuple(chain.from_iterable(pair for pair in pairs if pair[0] != "--repetitions"))
+    return tuple(chain.from_iterable(pair for pair in pairs if pair[0] in _OF_CASES))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from base import PINSTUDY
-from base.errors import StudyError, UserError
+from base.errors import UserError
 from base.text import as_typed
 from base.units import duration
 from configs.overrides import Overrides
@@ -93,11 +93,13 @@ def plan_command(
     from configs.library import load_site, load_study
     from runners.study.crash_notice import describe_crashes
     from runners.study.machine import open_machine, results_folder
-    from runners.study.remedy import remedy
+    from runners.study.remedy import no_race, with_remedy
 
     machine = open_machine(sysroot, kinds, load_site(site) if site else None)
     loaded = load_study(study, Overrides(**overrides))
     summary = machine.summary(loaded, results)
+    if loaded.race and (problem := no_race(summary.plan)):
+        raise with_remedy(problem, machine, loaded)
     if machine.live:
         records = results_folder(results, loaded, machine.node) / "records"
         for line in describe_crashes(records, machine.node, summary):
@@ -107,11 +109,10 @@ def plan_command(
     else:
         _show_plan(summary, machine.outlook(summary.plan))
     if not machine.startable(summary.plan):
-        way = remedy(machine, loaded)
-        message = "; ".join(filter(None, [f"nothing of study {loaded.name} can run here", way]))
+        nothing = with_remedy(f"nothing of study {loaded.name} can run here", machine, loaded)
         if not summary.plan.cases:
-            raise StudyError(message)
-        say(f"pinstudy: {message}", err=True)
+            raise nothing
+        say(f"pinstudy: {nothing}", err=True)
 
 
 def _show_plan(summary: PlanSummary, outlook: list[str]) -> None:
@@ -208,7 +209,8 @@ def run_command(
     from pinstudy.study_run import make_runs, show_outcome
     from runners.host.lock import node_lock
     from runners.study.machine import LIVE_ROOT, WHOLE_STUDY, open_machine
-    from runners.study.session import Session
+    from runners.study.remedy import with_remedy
+    from runners.study.session import NothingRunsError, Session
     from runners.study.summary import precision_lines
 
     loaded = load_study(study, Overrides(**overrides))
@@ -224,7 +226,11 @@ def run_command(
         with node_lock(sysroot, inf, _tell_wait):
             assignment = replace(WHOLE_STUDY, wait_for_node_s=inf, waiting=_tell_wait)
     machine = open_machine(sysroot, kinds, load_site(site) if site else None)
-    session = Session(machine, loaded, results, fresh, allow_emulation, assignment)
+    try:
+        session = Session(machine, loaded, results, fresh, allow_emulation, assignment)
+    except NothingRunsError as nothing:
+        more = ("--fresh",) if nothing.has_results else ()
+        raise with_remedy(str(nothing), machine, loaded, more) from None
     make_runs(session, as_json)
     for line in precision_lines(session.summary.plan, session.summary.history):
         say(line, err=as_json)

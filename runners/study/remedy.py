@@ -15,6 +15,7 @@ from configs.library import is_installed, list_mappings, load_study
 from configs.overrides import AS_WRITTEN, Overrides
 from configs.study import CURRENT_GOVERNOR, Study
 from runners.node.topology import Topology
+from runners.plan.plan import Plan
 from runners.plan.selection import describe
 from runners.study.schedule import entrants_of
 
@@ -46,16 +47,32 @@ def remedy(machine: Machine, study: Study, more: tuple[str, ...] = ()) -> str:
     return f"`{PINSTUDY} run {other}` has {plural(count, 'case')} that can run" if count else ""
 
 
+def with_remedy(
+    reason: str, machine: Machine, study: Study, more: tuple[str, ...] = ()
+) -> StudyError:
+    """Return the error of a study of which nothing can run, with what helps."""
+    return StudyError("; ".join(filter(None, [reason, remedy(machine, study, more)])))
+
+
 def _startable(machine: Machine, study: str, overrides: Overrides) -> int:
     """Return how many cases of a study can start here; 0 where it cannot have these options."""
     try:
         # By its name an installed study is found in any folder.
         plan = machine.plan(load_study(study, overrides))
-        if plan.study.race and plan.cases:
-            entrants_of(plan)
-    except (UserError, StudyError):
+    except UserError:
+        return 0
+    if plan.study.race and no_race(plan):
         return 0
     return len(machine.startable(plan))
+
+
+def no_race(plan: Plan) -> str:
+    """Return why the cases of a plan cannot race; empty where they can."""
+    try:
+        entrants_of(plan)
+    except StudyError as error:
+        return str(error)
+    return ""
 
 
 def _with(overrides: Overrides, added: Overrides) -> Overrides:

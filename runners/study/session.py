@@ -47,11 +47,18 @@ from runners.study.extras import ContendedLines, measure_once_a_boot
 from runners.study.machine import WHOLE_STUDY, Assignment, Machine, results_folder
 from runners.study.precision import repetition_rule
 from runners.study.preflight import Preflight
-from runners.study.remedy import remedy
+from runners.study.remedy import no_race
 from runners.study.runner import Engine, NodeControl, Progress, Runner
-from runners.study.schedule import entrants_of
 
 _MAX_REASONS = 3
+
+
+class NothingRunsError(StudyError):
+    """No run can be made here; `has_results` is whether earlier ones are there."""
+
+    def __init__(self, reason: str, has_results: bool) -> None:
+        super().__init__(reason)
+        self.has_results = has_results
 
 
 class Session:
@@ -75,7 +82,7 @@ class Session:
 
         `fresh` moves earlier results aside. `allow_emulation` accepts guests whose times are not
         this node's. Each of several workers has its own `assignment`. Raises UserError when earlier
-        results do not fit or guests cannot run, StudyError when nothing can run here, and
+        results do not fit or guests cannot run, NothingRunsError when nothing can run here, and
         StoppedError when results cannot be moved because another study runs on the node.
         """
         if not machine.live:
@@ -97,11 +104,9 @@ class Session:
         self._sizes_read = {} if fresh else sizes_of(records)
         self.summary = machine.summary(study, results, assignment, fresh)
         plan = self.summary.plan
-        if problem := self._problem(fresh):
-            raise StudyError(problem)
+        if problem := self._problem():
+            raise NothingRunsError(problem, has_results=bool(self._sizes_read))
         _check_root(plan)
-        if study.race:
-            entrants_of(plan)
         self.crashes = [] if fresh else describe_crashes(records, machine.node, self.summary)
         self.aside: Path | None = None
         self.restore_problem = ""
@@ -110,20 +115,20 @@ class Session:
             with self._node_lock():
                 self.aside = set_aside(self.folder)
 
-    def _problem(self, fresh: bool) -> str:
-        """Return why no run can be made here, and what makes some; empty where runs can."""
+    def _problem(self) -> str:
+        """Return why no run can be made here; empty where runs can."""
         machine, plan = self.machine, self.summary.plan
         reasons = [item.reason for item in plan.skipped]
         if plan.cases:
+            if plan.study.race and (problem := no_race(plan)):
+                return problem
             # Workers report each case; whoever continues a study has its results to show.
             is_worker = self.assignment.folder is not None
             if is_worker or self.summary.done or machine.startable(plan):
                 return ""
             reasons = machine.waiting_reasons(plan)
-        more = ("--fresh",) if self._sizes_read and not fresh else ()
         why = first_of(list(dict.fromkeys(reasons)), _MAX_REASONS)
-        told = filter(None, [why, remedy(machine, plan.study, more)])
-        return f"nothing of study {plan.study.name} can run here: {'; '.join(told)}"
+        return f"nothing of study {plan.study.name} can run here: {why}"
 
     def run(self, progress: Progress) -> None:
         """Make every pending run; each is recorded before the next one starts.

@@ -137,3 +137,11 @@ def test_the_first_line_of_a_kept_study_has_the_options(file: Path, tmp_path: Pa
     kept.write_bytes(study.source)
     assert kept_options(kept) == ("--threads", "1,2", "--exclude", "mine")
     assert kept_options(file) == kept_options(tmp_path / "none.yaml") == ()
+
+
+def test_a_file_of_others_adds_no_other_option(tmp_path: Path) -> None:
+    kept = tmp_path / "study.yaml"
+    kept.write_text("# Run with --results /elsewhere --only lulesh --fresh.\ntitle: x\n")
+    assert kept_options(kept) == ("--only", "lulesh")
+    kept.write_text("# Run with --only 'open.\n")
+    assert kept_options(kept) == ()

@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from configs.library import load_study
 from runners.host.lock import node_lock
 from runners.node.cpufreq import read_cpufreq
+from runners.records.line import line_of
 from tests.pinstudy.study.test_more_repetitions import noisy
 from tests.support.cli import pinstudy, started
 from tests.support.studies import records, write_app, write_study
@@ -106,6 +108,18 @@ def test_a_study_without_a_run_says_which_options_make_some(
     assert records(folder)
 
 
+def test_a_race_without_its_reference_says_what_lets_it_begin(folder: Path) -> None:
+    mappings = ["lpecores-pin", *MAPPINGS]
+    write_study(
+        *(folder, "race", "nothing", "one"),
+        mappings=mappings,
+        repetitions={"race": {"of": "time", "runs": 10}},
+    )
+    options = added(pinstudy(folder, "run", "race.yaml", status=1))
+    assert added(pinstudy(folder, "plan", "race.yaml", status=1)) == options
+    pinstudy(folder, "plan", "race.yaml", *options, status=0)
+
+
 def test_too_many_threads_are_told_how_many_run(folder: Path) -> None:
     done = pinstudy(folder, "plan", "paper-own-parallel", "--threads", "4096", status=1)
     options = added(done)
@@ -113,7 +127,20 @@ def test_too_many_threads_are_told_how_many_run(folder: Path) -> None:
 
 
 def test_where_results_are_the_options_begin_anew(folder: Path) -> None:
-    pinstudy(folder, "run", "nothings.yaml", "--mappings", "scheduler", status=0)
+    pinstudy(folder, "run", "nothings.yaml", status=0)
+    path = write_study(folder, "nothings", "nothing", "one", mappings="lpecores-pin")
+    # As of runs from before the node lost its LP-E-cores.
+    digest = load_study(path).digest
+    (shard,) = folder.glob("results/nothings/*/records/*.jsonl")
+    shard.write_bytes(b"".join(line_of(r | {"study_digest": digest}) for r in records(folder)))
+
+    options = added(pinstudy(folder, "run", "nothings.yaml", status=1))
+
+    assert options[-1] == "--fresh"
+    pinstudy(folder, "run", "nothings.yaml", *options, status=0)
+
+
+def test_a_recorded_node_is_told_what_runs_there(folder: Path) -> None:
     tree = build_tree(folder / "tree", "kvm-guest")
     done = pinstudy(folder, "plan", "paper-own", "--sysroot", str(tree), status=1)
     options = added(done)
