@@ -271,6 +271,8 @@ def facts(cases: Sequence[Case]) -> str:
     nodes = {case.key.node_id for case in cases}
     programs = dict.fromkeys(name for case in cases for name in case.circumstances.implementations)
     free = any(case.key.no_schedule for case in cases)
+    # The governors of one driver are not those of another that have their names.
+    drivers = dict.fromkeys(name for case in cases for name in case.circumstances.drivers)
     build = [
         key.variant,
         key.size,
@@ -285,6 +287,7 @@ def facts(cases: Sequence[Case]) -> str:
         f"n = {min(filter(None, runs), default=0)}" if known else "",
         str(nodes.pop()) if len(nodes) == 1 and None not in nodes else "",
         ", ".join(shown),
+        *drivers,
         *programs,
     ]
     return one_line(joined(parts))

@@ -158,7 +158,7 @@ def test_nothing_of_the_checkout_is_used(prefix: Path, folder: Path) -> None:
 
 
 def test_several_users_look_at_once(prefix: Path, folder: Path) -> None:
-    commands = [("apps",), ("mappings",), ("tables", "published:galante-2025"), ("plan", "paper")]
+    commands = [("apps",), ("mappings",), ("tables", "published:galante-2025"), ("plan", "quick")]
 
     running = [start(prefix, folder, *command) for command in commands]
 
@@ -185,4 +185,4 @@ def test_a_study_leaves_its_results_where_the_user_is_or_wants_them(
             ("ok", str(prefix / "bin/lu-libgomp"))
         }
     out, _ = pinstudy(prefix, folder, "tables", "mine", PINSTUDY_RESULTS=str(folder / "else where"))
-    assert "lu" in out
+    assert "Lu, 1 thread" in out
