@@ -8,7 +8,6 @@ own metrics, which are declared by its app, are named by `analysis.records.metri
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -260,10 +259,5 @@ class Stats:
         return float(getattr(self, name or "mean"))
 
 
-UNKNOWN = Stats()
-
-
-def by_kind(stats: Mapping[str, Stats], field: str) -> dict[str, Stats]:
-    """Return a measure by core kind, of the kinds that have it, best kind first."""
-    columns = BY_FIELD[field].columns
-    return {kind: stats[column] for column, kind in columns.items() if column in stats}
+# Of a measure that no run has.
+UNMEASURED = Stats()

@@ -9,9 +9,16 @@ from analysis.advice.model import names_of
 from analysis.findings.answers import Answers
 from analysis.findings.best_cases import BestCase
 from analysis.findings.effects import Effect
-from analysis.findings.levers import FACTORS, Factor, Level, Lever, Pair, range_of
+from analysis.findings.levers import FACTORS, Factor, Level, Lever, LeverPair, range_of
 from analysis.findings.one_for_all import Default, Loss, OneForAll
-from analysis.format.numbers import NOTHING, ends, in_percent, percent_ends, three_digits
+from analysis.format.numbers import (
+    NOTHING,
+    ends,
+    in_percent,
+    percent_ends,
+    signed_in_percent,
+    three_digits,
+)
 from analysis.format.table import Column, Table
 from analysis.objectives import ENERGY, OBJECTIVES, TIME, Objective
 from analysis.results.case import Case, grouped
@@ -63,7 +70,7 @@ def _lever_lines(levers: Sequence[Lever]) -> Iterator[str]:
             yield f"{_name(factor)} {_change(lever)}{where}: {_ranges(lever.pairs)}"
 
 
-def _ranges(pairs: Sequence[Pair]) -> str:
+def _ranges(pairs: Sequence[LeverPair]) -> str:
     """Return between what time and energy change, and of how many pairs."""
     parts = [
         f"{objective.short} {_between(pairs, objective)}"
@@ -77,7 +84,7 @@ def _ranges(pairs: Sequence[Pair]) -> str:
     return f"{', '.join(parts) or 'not compared'}; {count}"
 
 
-def _between(pairs: Sequence[Pair], objective: Objective) -> str:
+def _between(pairs: Sequence[LeverPair], objective: Objective) -> str:
     found = range_of(pairs, objective)
     assert found is not None
     if found.interval is None:
@@ -96,8 +103,7 @@ def _signed(ratio: float) -> str:
     share = ratio - 1
     if share > _MOST_PERCENT / 100:
         return f"over +{_MOST_PERCENT:.0f}"
-    text = in_percent(abs(share), 2)
-    return text if text == "0" else f"{'+' if share > 0 else '-'}{text}"
+    return signed_in_percent(share, 2)
 
 
 def _change(lever: Lever) -> str:
@@ -218,7 +224,7 @@ def _lever_table(levers: Sequence[Lever]) -> Table:
 
 
 def _cells(
-    pairs: Sequence[Pair], measured: Sequence[Objective], with_interval: Collection[Objective]
+    pairs: Sequence[LeverPair], measured: Sequence[Objective], with_interval: Collection[Objective]
 ) -> Iterator[str]:
     for objective in measured:
         found = range_of(pairs, objective)
@@ -230,7 +236,7 @@ def _cells(
             yield _interval(pairs, objective) or NOTHING
 
 
-def _interval(pairs: Sequence[Pair], objective: Objective) -> str:
+def _interval(pairs: Sequence[LeverPair], objective: Objective) -> str:
     found = range_of(pairs, objective)
     if found is None or found.interval is None:
         return ""

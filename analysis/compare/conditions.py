@@ -13,7 +13,7 @@ from typing import Any, get_args
 
 from analysis.answer import Answer, analyze
 from analysis.compare.side_by_side import Pair, Row, SideBySide, compare
-from analysis.format.numbers import ends, finite, rounded
+from analysis.format.numbers import decimals_left, finite, signed, signed_percents
 from analysis.objectives import OBJECTIVES, TIME, Objective
 from analysis.records.keys import TABLE_KEYS, TableKey
 from analysis.results.sources import Results
@@ -127,7 +127,7 @@ def _mistake(at: int, message: str) -> UserError:
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedCase:
     """A case with its outcome in an objective, and how it differs; None where not compared."""
 
     case: str
@@ -139,7 +139,7 @@ class Judged:
 
 def _against_baselines(
     condition: Condition, results: Results, answer: Answer, baseline: str | None
-) -> list[Judged]:
+) -> list[JudgedCase]:
     condition.check_objective([*OBJECTIVES, *objectives_in(answer.tables)])
     if condition.margin is not None and condition.margin != answer.margin:
         answer = analyze(results, condition.margin, baseline)
@@ -153,14 +153,14 @@ def _against_baselines(
     ]
 
 
-def _against_baseline(name: str, case: CaseFinding, objective: Objective) -> Judged:
+def _against_baseline(name: str, case: CaseFinding, objective: Objective) -> JudgedCase:
     comparison = case.comparisons.get(objective)
     if comparison is None:
-        return Judged(name, case.case_id, objective, NOT_COMPARED)
-    return Judged(name, case.case_id, objective, comparison.outcome, comparison.difference)
+        return JudgedCase(name, case.case_id, objective, NOT_COMPARED)
+    return JudgedCase(name, case.case_id, objective, comparison.outcome, comparison.difference)
 
 
-def _side_by_side(condition: Condition, both: SideBySide) -> list[Judged]:
+def _side_by_side(condition: Condition, both: SideBySide) -> list[JudgedCase]:
     """Return the cases of both results, as `compare` matches them, and tables of one by title."""
     condition.check_objective([*OBJECTIVES, *both.objectives])
     pairs = [pair for pair in both.pairs if pair.objective in condition.objectives_of(pair.b)]
@@ -176,22 +176,22 @@ def _side_by_side(condition: Condition, both: SideBySide) -> list[Judged]:
     ]
 
 
-def _direct(name: str, pair: Pair, row: Row) -> Judged:
+def _direct(name: str, pair: Pair, row: Row) -> JudgedCase:
     case_id = row.case.case_id
     if row.word is None or row.direct is None:
-        return Judged(name, case_id, pair.objective, NOT_COMPARED)
-    return Judged(name, case_id, pair.objective, row.word, row.direct.difference)
+        return JudgedCase(name, case_id, pair.objective, NOT_COMPARED)
+    return JudgedCase(name, case_id, pair.objective, row.word, row.direct.difference)
 
 
 def _was_skipped(row: Row) -> bool:
     return all(side is None or side.case.summary.was_skipped for side in (row.a, row.b))
 
 
-def _of_one_result(both: SideBySide, condition: Condition) -> Iterator[Judged]:
+def _of_one_result(both: SideBySide, condition: Condition) -> Iterator[JudgedCase]:
     asked = (known for known in both.objectives if condition.objective in _names(known))
     objective = next(asked, TIME)
     for title in (*both.only_a, *both.only_b):
-        yield Judged(title, "", objective, NOT_COMPARED)
+        yield JudgedCase(title, "", objective, NOT_COMPARED)
 
 
 def _short_names(keys: Sequence[TableKey]) -> list[str]:
@@ -224,11 +224,11 @@ class Judgement:
 
     condition: Condition
     against: str
-    cases: Sequence[Judged]
+    cases: Sequence[JudgedCase]
     notes: Sequence[str] = ()
 
     @property
-    def failed(self) -> list[Judged]:
+    def failed(self) -> list[JudgedCase]:
         """The cases that meet the condition."""
         return [case for case in self.cases if self._meets(case)]
 
@@ -237,7 +237,7 @@ class Judgement:
         """Whether the condition could be met or not."""
         return bool(self.failed) or any(case.difference for case in self.cases)
 
-    def _meets(self, case: Judged) -> bool:
+    def _meets(self, case: JudgedCase) -> bool:
         if case.outcome != self.condition.outcome:
             return False
         margin = self.condition.margin
@@ -273,29 +273,20 @@ class Judgement:
         return [{"fail_if": self.condition.text} | _as_data(case) for case in self.failed]
 
 
-def _cells(case: Judged) -> tuple[str, ...]:
+def _cells(case: JudgedCase) -> tuple[str, ...]:
     start = case.case, case.objective.short, case.outcome
     if case.difference is None:
         return (*start, "", "")
     change, interval = case.difference.ratio - 1, case.difference.known_interval()
     if interval is None:
-        return (*start, f"{_signed(change, 0)} %", "no spread")
-    half = 100 * (interval.high - interval.low) / 2
-    if not math.isfinite(half):
-        return (*start, f"{_signed(change, 0)} %", "too wide to tell")
-    low, high = ends(
-        interval.low - 1, interval.high - 1, lambda share, more: _signed(share, half, more)
-    )
-    return (*start, f"{_signed(change, half)} %", f"{low} to {high} %")
+        return (*start, f"{signed(100 * change, decimals_left(0))} %", "no spread")
+    if not math.isfinite(interval.high):
+        return (*start, f"{signed(100 * change, decimals_left(0))} %", "too wide to tell")
+    shown, (low, high) = signed_percents(change, interval.low - 1, interval.high - 1)
+    return (*start, f"{shown} %", f"{low} to {high} %")
 
 
-def _signed(share: float, half_width: float, more: int = 0) -> str:
-    """Return a share as a percentage with a sign, both in per cent."""
-    text = rounded(100 * share, half_width, 2, more)
-    return text if text.startswith("-") or not text.strip("0.") else f"+{text}"
-
-
-def _as_data(case: Judged) -> dict[str, Any]:
+def _as_data(case: JudgedCase) -> dict[str, Any]:
     difference = case.difference
     interval = difference.known_interval() if difference else None
     return {

@@ -76,7 +76,7 @@ def program_of(case: Case) -> tuple[object, ...]:
 
 
 @dataclass(frozen=True)
-class Pair:
+class LeverPair:
     """Two cases that differ in one factor: the case with the lever's level, and the reference.
 
     `effects` are the case's values over the reference's, by objective; `missing` says of which
@@ -114,7 +114,7 @@ class Lever:
     level: Level
     reference: Level
     is_default: bool
-    pairs: tuple[Pair, ...]
+    pairs: tuple[LeverPair, ...]
 
     def range_of(self, objective: Objective) -> Range | None:
         """Return the range of an objective's effects; None without any."""
@@ -125,7 +125,7 @@ class Lever:
         return Counter(pair.missing[objective] for pair in self.pairs if objective in pair.missing)
 
 
-def range_of(pairs: Sequence[Pair], objective: Objective) -> Range | None:
+def range_of(pairs: Sequence[LeverPair], objective: Objective) -> Range | None:
     """Return the range of the effects of pairs, of one lever or of several; None without any."""
     effects = [pair.effects[objective] for pair in pairs if objective in pair.effects]
     if not effects:
@@ -147,7 +147,7 @@ def _levers(cases: Cases, factor: Factor) -> Iterator[Lever]:
     defaults = {
         case.key.full_mapping for case in cases.cases if case.key.case_id in cases.baselines
     }
-    by_lever: dict[tuple[Level, Level, bool], list[Pair]] = {}
+    by_lever: dict[tuple[Level, Level, bool], list[LeverPair]] = {}
     for case, reference in _pairs(cases.cases, factor, defaults):
         is_default = reference.key.full_mapping in defaults
         key = level_of(case, factor), level_of(reference, factor), is_default
@@ -157,9 +157,9 @@ def _levers(cases: Cases, factor: Factor) -> Iterator[Lever]:
         yield Lever(factor, *key, tuple(by_lever[key]))
 
 
-def _pair(cases: Cases, case: Case, reference: Case) -> Pair:
+def _pair(cases: Cases, case: Case, reference: Case) -> LeverPair:
     found = {of: cases.effect(case, reference, of) for of in OBJECTIVES}
-    return Pair(
+    return LeverPair(
         case,
         reference,
         {of: effect for of, effect in found.items() if isinstance(effect, Effect)},

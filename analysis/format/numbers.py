@@ -78,6 +78,16 @@ def signed(value: float, decimals: int) -> str:
     return f"+{text}" if value > 0 and text.strip("0.") else text
 
 
+def signed_percents(share: float, low: float, high: float) -> tuple[str, tuple[str, str]]:
+    """Return a share and the ends of its interval in per cent, all with their signs.
+
+    They have the digits that the interval leaves.
+    """
+    decimals = decimals_left(100 * (high - low) / 2)
+    both = ends(low, high, lambda end, more: signed(100 * end, decimals + more))
+    return signed(100 * share, decimals), both
+
+
 def ends(low: float, high: float, write: Callable[[float, int], str]) -> tuple[str, str]:
     """Return both ends of an interval as `write` writes them, with more digits where they need any.
 
@@ -131,6 +141,12 @@ def in_percent(share: float, digits: int) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
+def signed_in_percent(share: float, digits: int) -> str:
+    """Return a share as `in_percent` does, with its sign; none before nothing."""
+    text = in_percent(abs(share), digits)
+    return text if text in ("0", NOTHING) else f"{'+' if share > 0 else '-'}{text}"
+
+
 def percent_ends(low: float, high: float) -> tuple[str, str]:
     """Return both ends of an interval of shares, as percentages with their signs."""
     if max(abs(low), abs(high)) < SAME_END:
@@ -142,7 +158,7 @@ def _signed_percent(share: float, more: int) -> str:
     # Half of a hundredth of a per cent has no number, unless the other end asks for one.
     if abs(share) < 0.5 * 10 ** (-4 - more):
         return "0 %"
-    return f"{'+' if share > 0 else '-'}{percent(abs(share), more)}"
+    return f"{signed_in_percent(share, 2 + more)} %"
 
 
 def three_digits(value: float) -> str:

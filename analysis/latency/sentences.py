@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from analysis.format.numbers import percent
+from analysis.format.numbers import percent, signed
 from analysis.latency.agreement import (
     LEVELS,
     NUMA,
@@ -226,8 +226,7 @@ def millions(rate_per_s: float) -> str:
 
 def gained(ratio: float, more: int = 0) -> str:
     """Return what a ratio of rates gains, as `+3.2 %`, with so many digits more."""
-    text = f"{100 * (ratio - 1):+.{1 + more}f} %"
-    return text if text.strip("+-0. %") else text[1:]
+    return f"{signed(100 * (ratio - 1), 1 + more)} %"
 
 
 def listed(parts: Sequence[str], most: int = _MAX_LISTED) -> str:

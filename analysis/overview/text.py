@@ -8,7 +8,7 @@ from textwrap import wrap
 from typing import NamedTuple
 
 from analysis.format.lines import Line, Piece, Style, length, lines_of, stripped
-from analysis.format.numbers import in_percent, three_digits
+from analysis.format.numbers import in_percent, signed, three_digits
 from analysis.objectives import ENERGY, TIME, Objective
 from analysis.overview.grid import Cell, Overview, Setting, Word, why_absent
 
@@ -138,7 +138,7 @@ def _in_brackets(energy: Cell | None) -> str:
         return ""
     if math.isnan(energy.ratio):
         return f" ({_with_unit(energy.mean, ENERGY)})"
-    return f" ({_signed(energy.percent, _decimals(energy.percent, energy.reach, True))})"
+    return f" ({signed(energy.percent, _decimals(energy.percent, energy.reach, True))})"
 
 
 def cell_parts(cell: Cell, objective: Objective, is_short: bool = False) -> _Parts:
@@ -158,7 +158,7 @@ def cell_parts(cell: Cell, objective: Objective, is_short: bool = False) -> _Par
     if cell.word == "equivalent":
         return _Parts(mark, f"{_reach(cell.bound, _decimals(0, cell.bound, False))}{best}", style)
     decimals = _decimals(cell.percent, cell.reach, is_short)
-    value = _signed(cell.percent, decimals)
+    value = signed(cell.percent, decimals)
     start = f"{mark} " if cell.word == "undecided" else ""
     return _Parts(f"{start}{value}", f"{_reach(cell.reach, decimals)}{best}", style)
 
@@ -184,12 +184,6 @@ def _with_unit(value: float, objective: Objective) -> str:
     if "e" not in text and 1e-4 <= abs(value) < 999.5:
         text = f"{value:#.3g}".rstrip(".")
     return f"{text} {objective.unit}".rstrip()
-
-
-def _signed(percent: float, decimals: int) -> str:
-    text = f"{percent:+.{decimals}f}"
-    # No sign before a change that is rounded to nothing.
-    return text if text.strip("+-0.") else text[1:]
 
 
 def _reach(percent: float, decimals: int) -> str:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 from msgspec import Meta, Struct
 
-from analysis.measures import MAX_SHARE, MEASURE_OF, PLAIN, UNKNOWN, Stats
+from analysis.measures import MAX_SHARE, MEASURE_OF, PLAIN, UNMEASURED, Stats
 from analysis.records.keys import ROW_FACTS, TABLE_KEYS, CaseKey, TableKey
 from analysis.records.metrics import MAX_METRICS, MAX_UNIT, Metric
 from analysis.results import caveats, summaries, turns
@@ -363,7 +363,7 @@ SHARED = (
 
 def _stats(mean: Mean | None, n: int | None) -> Stats:
     if mean is None:
-        return UNKNOWN
+        return UNMEASURED
     return Stats(
         mean.n or n,
         mean.mean,

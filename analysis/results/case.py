@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from analysis.measures import UNKNOWN, Stats, by_kind
+from analysis.measures import BY_FIELD, UNMEASURED, Stats
 from analysis.records.keys import CaseKey
 from analysis.records.metrics import Metric
 from runners.records.lost_runs import LostRuns, lost_runs
@@ -130,11 +130,14 @@ class Case:
 
     def stat(self, column: str) -> Stats:
         """Return the statistics of a column; no values for what other programs alone print."""
-        return self.stats.get(column, UNKNOWN)
+        return self.stats.get(column, UNMEASURED)
 
     def by_kind(self, field: str) -> dict[str, Stats]:
         """Return those of a measure by core kind, of the kinds that have it, best kind first."""
-        return by_kind(self.stats, field)
+        columns = BY_FIELD[field].columns
+        return {
+            kind: self.stats[column] for column, kind in columns.items() if column in self.stats
+        }
 
     def means_by_kind(self, field: str) -> dict[str, float]:
         """Return the means of a measure by core kind."""

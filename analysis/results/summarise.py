@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analysis.measures import MEASURE_OF, PLAIN, PROFILES, SHOWN, UNKNOWN, Stats
+from analysis.measures import MEASURE_OF, PLAIN, PROFILES, SHOWN, UNMEASURED, Stats
 from analysis.records.keys import ROW_FACTS, ROW_KEYS, TABLE_KEYS, CaseKey, TableKey
 from analysis.records.metrics import METRIC, METRIC_REASON, METRICS, Metric, merged
 from analysis.records.runs import Runs
@@ -178,10 +178,12 @@ def _stats(
     printed = {metric.field for row in metrics for metric in row}
     columns = [name for name in (*MEASURE_OF, *sorted(printed)) if name in cases.frame]
     return [
-        dict.fromkeys(PLAIN, UNKNOWN)
+        dict.fromkeys(PLAIN, UNMEASURED)
         | {name: value for name, value in found.items() if name in MEASURE_OF}
         | {
-            metric.field: found.get(metric.field, UNKNOWN) if len(metric.units) == 1 else UNKNOWN
+            metric.field: found.get(metric.field, UNMEASURED)
+            if len(metric.units) == 1
+            else UNMEASURED
             for metric in row
         }
         for found, row in zip(_found(cases, good, columns), metrics, strict=True)

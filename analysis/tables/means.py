@@ -52,7 +52,7 @@ FILES = {"markdown": "tables.md", "csv": "tables.csv", "latex": "tables.tex"}
 
 
 @dataclass(frozen=True)
-class Node:
+class NodeCases:
     """The results of a node: its cases, and what is to be said of them in every table.
 
     `footnotes` stand under each table; `off` has why the values of some fields are wrong.
@@ -100,16 +100,16 @@ def tables_of_cases(
 
     Columns of fields that are in `off` are marked with the reason there.
     """
-    nodes = [Node(list(cases), footnotes, off)]
+    nodes = [NodeCases(list(cases), footnotes, off)]
     return tables_of_nodes(nodes, Choice(layout), share_notes=share_notes)
 
 
-def node_of(results: Results) -> Node:
+def node_of(results: Results) -> NodeCases:
     """Return results as tables take them."""
-    return Node(results.cases, results.footnotes, results.off)
+    return NodeCases(results.cases, results.footnotes, results.off)
 
 
-def named_nodes(several: Sequence[Results]) -> list[Node]:
+def named_nodes(several: Sequence[Results]) -> list[NodeCases]:
     """Return several results as nodes whose cases tell them apart.
 
     They have the nodes' names, those of their cards' files, or all of the folder's.
@@ -141,7 +141,7 @@ def _of_node(cases: Iterable[Case], name: str) -> list[Case]:
 
 
 def tables_of_nodes(
-    nodes: Sequence[Node], choice: Choice, *, share_notes: bool = False
+    nodes: Sequence[NodeCases], choice: Choice, *, share_notes: bool = False
 ) -> list[Table]:
     """Return the tables of one or several nodes; rows of one study and table stand together."""
     key_of = _key_of_several if len(nodes) > 1 else _key_of
@@ -190,7 +190,7 @@ class _Part(NamedTuple):
     """The rows of a table that are of one node."""
 
     rows: Sequence[Case]
-    node: Node
+    node: NodeCases
     alone: Mapping[str, Alone]
 
 

@@ -8,7 +8,13 @@ from functools import partial
 
 import numpy as np
 
-from analysis.format.numbers import fixed, in_percent, percent, percent_ends
+from analysis.format.numbers import (
+    fixed,
+    in_percent,
+    percent,
+    percent_ends,
+    signed_in_percent,
+)
 from analysis.format.table import joined
 from analysis.objectives import EDP, ENERGY, TIME, Objective
 from analysis.results.baselines import leaves_all
@@ -102,7 +108,7 @@ def unclear_in_words(case: CaseFinding) -> dict[str, str]:
 
 def modes_in_words(modes: Modes, objective: Objective) -> str:
     """Return each mode's runs and value: `2 of 10 about 0.95 s and 8 about 1.05 s`."""
-    return _counted(modes, "", lambda value: _with_unit(math.exp(value), objective))
+    return _counted(modes, "", lambda value: with_unit(math.exp(value), objective))
 
 
 def _counted(modes: Modes, noun: str, in_words: Callable[[float], str]) -> str:
@@ -116,14 +122,14 @@ def _counted(modes: Modes, noun: str, in_words: Callable[[float], str]) -> str:
     )
 
 
-def _with_unit(value: float, objective: Objective) -> str:
+def with_unit(value: float, objective: Objective) -> str:
+    """Return a value of an objective with four digits and its unit."""
     digits = np.format_float_positional(value, precision=4, fractional=False, trim="-")
     return f"{digits} {objective.unit}".rstrip()
 
 
 def _signed_change(log_ratio: float) -> str:
-    share = math.expm1(log_ratio)
-    return f"{'+' if share > 0 else '-'}{percent(abs(share))}"
+    return f"{signed_in_percent(math.expm1(log_ratio), 2)} %"
 
 
 def _modes_of_pairs(modes: Modes) -> str:
@@ -163,7 +169,7 @@ def unlike_spreads(times: float, where: str = "") -> str:
     if times <= 1:
         return ""
     return (
-        f"not sure{where}, because only means are known, of runs that spread up to {_fold(times)} "
+        f"not sure{where}, because only means are known, of runs that spread up to {fold(times)} "
         "times as much as others"
     )
 
@@ -176,16 +182,17 @@ def unlike_answers(verdicts: Iterable[Verdict]) -> str:
     return unlike_spreads(max(unlike, default=1.0), where)
 
 
-def _fold(times: float) -> str:
+def fold(times: float) -> str:
+    """Return how many times one deviation is another: `2.3`, `1/2.3`."""
+    if times < 1:
+        return f"1/{fold(1 / times)}"
     return fixed(times, 0 if times >= TIMES_FROM_WHOLE else 1)
 
 
 def _spread(objective: Objective, case: CaseFinding) -> str:
     times = case.comparisons[objective].spread_times
     assert times is not None
-    if times >= 1:
-        return f"{name(case)} {_fold(times)} times as much"
-    return f"{name(case)} 1/{_fold(1 / times)} as much"
+    return f"{name(case)} {fold(times)} {'times ' if times >= 1 else ''}as much"
 
 
 def slow(baseline: CaseFinding, compared: Sequence[CaseFinding]) -> str:
@@ -314,10 +321,10 @@ def start_up(case: Case, other: Case) -> str:
 
     Some mechanisms do a part of their work within the program's measured time.
     """
-    mine, theirs = (_within(of) for of in (case, other))
-    if mine == theirs:
+    tool = loaded_at_start(case, other)
+    if not tool:
         return ""
-    loaded = f"{mine} is loaded into it" if mine else f"{theirs} is loaded into the other"
+    loaded = f"{tool} is loaded into {'it' if _within(case) else 'the other'}"
     return f"{loaded}, and what that does at start and for each thread is in the numbers"
 
 
@@ -329,10 +336,11 @@ def loaded_at_start(case: Case, other: Case) -> str:
 
 def start_ups(cases: Sequence[CaseFinding], baseline: CaseFinding) -> str:
     """Return which cases start otherwise than their baseline; empty for none."""
-    unlike = [case for case in cases if _within(case.summary) != _within(baseline.summary)]
+    loaded = {case.case_id: loaded_at_start(case.summary, baseline.summary) for case in cases}
+    unlike = [case for case in cases if loaded[case.case_id]]
     if not unlike:
         return ""
-    tools = {_within(case.summary) or _within(baseline.summary) for case in unlike}
+    tools = {*loaded.values()} - {""}
     return (
         f"Between {name(baseline)} and {names(unlike)} the start differs as well: "
         f"{' and '.join(sorted(tools))} is loaded into the program, and what that does at start "

@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 
-from analysis.format.numbers import NOTHING, decimals_left, ends, fixed, in_percent, signed
+from analysis.format.numbers import NOTHING, fixed, signed, signed_in_percent, signed_percents
 from analysis.format.table import Column, Notes, Table
 from analysis.objectives import Objective
 from analysis.results.case import grouped
 from analysis.statistics.difference import Difference
 from analysis.verdict.model import CaseFinding, TableFindings, Verdict
+from analysis.verdict.notes import decision, decision_notes, p_value, row_notes
 from analysis.verdict.phrases import WIDEST
 from analysis.verdict.tables import objective_decimals
-from analysis.verdict.words import decision, decision_notes, p_value, row_notes
 from base.text import one_line
 from configs.scheduling import CURRENT
 from configs.study import NOTHING as NOTHING_BESIDE
@@ -40,13 +40,14 @@ def _configuration(
 ) -> Table:
     baseline = next((case for case in cases if case.is_baseline), None)
     scheduled = any(case.summary.key.scheduling for case in cases)
+    estimand = _estimand(cases, objective)
     notes = Notes()
     columns = (
         Column("mapping", right=False),
         *((Column("scheduling", right=False),) if scheduled else ()),
         Column("n"),
         Column("lost"),
-        Column(_estimand(cases, objective), objective.unit),
+        Column(estimand, objective.unit),
         Column("change", "%"),
         Column("95 % interval", "%"),
         Column("p"),
@@ -64,7 +65,7 @@ def _configuration(
         for case in cases
     )
     return Table(
-        caption=f"{_caption(table, cases[0])}: {_estimand(cases, objective)} {objective.noun}",
+        caption=f"{_caption(table, cases[0])}: {estimand} {objective.noun}",
         columns=columns,
         cells=cells,
         notes=(*_decisions(table, cases, objective), *notes.listed()),
@@ -134,11 +135,9 @@ def change_and_interval(difference: Difference) -> tuple[str, str]:
     share = difference.ratio - 1
     interval = difference.known_interval()
     if interval is None or not interval.high < WIDEST * interval.low:
-        return f"{'+' if share > 0 else ''}{in_percent(share, 3)}", NOTHING
-    low, high = (100 * (end - 1) for end in (interval.low, interval.high))
-    decimals = decimals_left((high - low) / 2)
-    texts = ends(low, high, lambda end, more: signed(end, decimals + more))
-    return signed(100 * share, decimals), " to ".join(texts)
+        return signed_in_percent(share, 3), NOTHING
+    shown, both = signed_percents(share, interval.low - 1, interval.high - 1)
+    return shown, " to ".join(both)
 
 
 def _decisions(

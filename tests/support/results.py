@@ -18,7 +18,7 @@ import numpy as np
 
 from analysis.answer import analyze
 from analysis.format.table import Table
-from analysis.measures import BY_FIELD, PLAIN, UNKNOWN, Stats
+from analysis.measures import BY_FIELD, PLAIN, UNMEASURED, Stats
 from analysis.records.keys import CaseKey, TableKey
 from analysis.results.case import Case, Circumstances
 from analysis.results.sources import open_results
@@ -287,7 +287,7 @@ TABLE = TableKey(1, "lu", "serial", "paper", None, 1, "static", "passive")
 
 def summary(number: int = 1, n: int | None = 10, **facts: Any) -> Case:  # noqa: ANN401
     """Return the case of that row; `elapsed_s`, `migrations` and so on are Stats or means."""
-    stats = dict.fromkeys(PLAIN, UNKNOWN) | facts.pop("stats", {})
+    stats = dict.fromkeys(PLAIN, UNMEASURED) | facts.pop("stats", {})
     for name in set(facts) & set(stats):
         value = facts.pop(name)
         mean = math.nan if value is None else value

@@ -17,7 +17,7 @@ from analysis.format.terminal import terminal_text
 from analysis.measures import MEASURES, Stats
 from analysis.results.case import Case
 from analysis.results.sources import open_results
-from analysis.tables.means import Choice, Node, named_nodes, node_of, tables_of_nodes
+from analysis.tables.means import Choice, NodeCases, named_nodes, node_of, tables_of_nodes
 from tests.support.golden import GoldenFile
 from tests.support.results import Record, left_out, record, summary, without, write
 from tests.support.tools import ROOT
@@ -49,7 +49,7 @@ def numbers(time: float, ghz: float, moves: float, misses: float, energy: float)
 
 
 def short(cases: Sequence[Case], columns: Sequence[str] = (), width: int | None = None) -> Table:
-    (table,) = tables_of_nodes([Node(cases)], Choice("short", columns, width))
+    (table,) = tables_of_nodes([NodeCases(cases)], Choice("short", columns, width))
     return table
 
 
@@ -194,9 +194,9 @@ def test_nodes_stand_in_one_table_and_csv_has_one_header() -> None:
     assert [row["node_id"] for row in found] == ["one", "one", "two", "two"]
 
 
-def node(name: str, footnotes: tuple[str, ...] = ()) -> Node:
+def node(name: str, footnotes: tuple[str, ...] = ()) -> NodeCases:
     cases = [replace(case, key=replace(case.key, node_id=name)) for case in rows()]
-    return Node(cases, footnotes)
+    return NodeCases(cases, footnotes)
 
 
 def test_what_is_said_of_all_nodes_is_said_once() -> None:
@@ -219,7 +219,9 @@ def test_cards_have_the_names_of_their_files() -> None:
 
 def test_columns_of_instruments_that_were_off_are_marked_and_stay() -> None:
     cases = rows(energy_pkg_j=Stats(10, 5.0, 0.0))
-    (table,) = tables_of_nodes([Node(cases, off={"energy_pkg_j": "stands still"})], Choice("short"))
+    (table,) = tables_of_nodes(
+        [NodeCases(cases, off={"energy_pkg_j": "stands still"})], Choice("short")
+    )
 
     assert headings(table)[-1] == "pkg J (a)"
     assert ("a", "stands still") in table.notes

@@ -6,36 +6,32 @@ needs a second clause is a second note.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
-import numpy as np
-
-from analysis.format.numbers import fixed, in_percent, percent, percent_ends
+from analysis.format.numbers import in_percent, percent_ends, signed_in_percent
 from analysis.objectives import TIME, Objective
 from analysis.results.case import Neighbour
+from analysis.statistics.decision import ALPHA
 from analysis.statistics.unlike import SlowRuns
-from analysis.verdict.caveats import loaded_at_start, modes_in_words, unclear_in_words
+from analysis.verdict.caveats import (
+    fold,
+    loaded_at_start,
+    modes_in_words,
+    unclear_in_words,
+    with_unit,
+)
 from analysis.verdict.model import CaseFinding, Comparison, Verdict
 from analysis.verdict.phrases import best_change, do, needed
 from base.text import one_line, plural
 from runners.records.disturbances import SHARED
 
 _MAX_NEIGHBOURS = 3
-# Deviations whose ratio is larger have no second digit.
-_WHOLE_FROM = 10
-_DECISIONS: Mapping[str, str] = {
-    "no difference": "no mapping gains",
-    "undecided": "undecided",
-    "not compared": "not compared",
-}
 
 
 def decision(verdict: Verdict) -> str:
     """Return a configuration's decision: what to do, or that nothing is known to gain."""
-    if verdict.best is None and verdict.answer in _DECISIONS:
-        return _DECISIONS[verdict.answer]
     if verdict.best is None:
-        return "leave threads unpinned" if verdict.answer == "leave" else verdict.answer
+        return "no mapping gains" if verdict.answer == "no difference" else verdict.answer
     return one_line(f"{do(verdict.best.summary)} ({verdict.best.full_mapping})")
 
 
@@ -58,7 +54,7 @@ def decision_notes(verdict: Verdict, compared: int) -> Iterator[str]:
     if verdict.unlike_means > 1:
         yield (
             "not sure: only means are known, of runs that spread up to "
-            f"{_fold(verdict.unlike_means)} times as much as others"
+            f"{fold(verdict.unlike_means)} times as much as others"
         )
 
 
@@ -100,10 +96,10 @@ def _disturbed(case: CaseFinding) -> Iterator[str]:
             tasks = sorted(happened.neighbours.items(), key=lambda task: -task[1].runs)
             yield one_line(f"most often {', '.join(map(_neighbour, tasks[:_MAX_NEIGHBOURS]))}")
         if difference := case.disturbed_against_others.get(name):
-            share, interval = difference.ratio - 1, difference.interval()
+            interval = difference.interval()
             low, high = percent_ends(interval.low - 1, interval.high - 1)
-            sign = "+" if share > 0 else "-"
-            yield f"these took {sign}{percent(abs(share))} against the others ({low} to {high})"
+            change = signed_in_percent(difference.ratio - 1, 2)
+            yield f"these took {change} % against the others ({low} to {high})"
 
 
 def _neighbour(task: tuple[str, Neighbour]) -> str:
@@ -123,18 +119,19 @@ def _of_values(case: CaseFinding, objective: Objective) -> Iterator[str]:
         yield _slow(case.slow)
     for outlier in case.outliers:
         if outlier.objective == objective:
-            yield f"outlier: run {outlier.repetition}, {_value(outlier.value, objective)}"
+            yield f"outlier: run {outlier.repetition}, {with_unit(outlier.value, objective)}"
 
 
 def _of_comparison(comparison: Comparison, objective: Objective, margin: float) -> Iterator[str]:
     """Yield what limits a comparison with the baseline, and what would decide it."""
     if comparison.means_disagree(margin) and comparison.mean_ratio is not None:
-        yield f"{change(comparison.mean_ratio)} by the means, which rare runs move"
+        change = signed_in_percent(comparison.mean_ratio - 1, 3)
+        yield f"{change} % by the means, which rare runs move"
     if comparison.unlike_means > 1:
-        yield f"means alone, of runs that spread {_fold(comparison.unlike_means)} times as much"
+        yield f"means alone, of runs that spread {fold(comparison.unlike_means)} times as much"
     elif comparison.spread_times is not None:
-        yield f"spreads {_fold(comparison.spread_times)} times as much as the baseline"
-    if objective == TIME and comparison.p_slow is not None and comparison.p_slow <= 0.05:
+        yield f"spreads {fold(comparison.spread_times)} times as much as the baseline"
+    if objective == TIME and comparison.p_slow is not None and comparison.p_slow <= ALPHA:
         yield f"another share of slow runs than the baseline (p = {comparison.p_slow:.2g})"
     if comparison.across_attempts:
         yield "no attempt made runs of both"
@@ -148,23 +145,6 @@ def _slow(slow: SlowRuns) -> str:
     least, most = (in_percent(share, 2) for share in (slow.least, slow.most))
     longer = least if least == most else f"{least} to {most}"
     return f"{slow.count} of {slow.n} runs slow, {longer} % beyond the median"
-
-
-def _value(value: float, objective: Objective) -> str:
-    digits = np.format_float_positional(value, precision=4, fractional=False, trim="-")
-    return f"{digits} {objective.unit}".rstrip()
-
-
-def _fold(times: float) -> str:
-    if times < 1:
-        return f"1/{_fold(1 / times)}"
-    return fixed(times, 0 if times >= _WHOLE_FROM else 1)
-
-
-def change(ratio: float) -> str:
-    """Return a ratio as a change in per cent, with its sign: `+25 %`."""
-    share = ratio - 1
-    return f"{'+' if share > 0 else '-' if share < 0 else ''}{in_percent(abs(share), 3)} %"
 
 
 def p_value(p: float) -> str:
