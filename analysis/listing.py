@@ -15,7 +15,7 @@ _DEPTHS = ("*", "*/*")
 
 
 @dataclass(frozen=True)
-class Row:
+class ListedResults:
     """One folder of results; `day` is that of its last run, in UTC, empty where nobody knows.
 
     `runs` are all that count, `lost` those of them that are not averaged. `problem` is why it
@@ -32,24 +32,24 @@ class Row:
     problem: str = ""
 
 
-def list_results(folder: Path) -> list[Row]:
+def list_results(folder: Path) -> list[ListedResults]:
     """Return the results below a folder, by name; what is no results folder is left out."""
     found = {path for depth in _DEPTHS for path in folder.glob(depth) if has_results(path)}
     return [_row(path, folder) for path in sorted(found)]
 
 
-def _row(path: Path, folder: Path) -> Row:
+def _row(path: Path, folder: Path) -> ListedResults:
     study, _, node = str(path.relative_to(folder)).partition("/")
     try:
         results = open_results(str(path))
         decided = _is_decided(results)
     except UserError as error:
-        return Row(str(path), study, node, problem=str(error))
+        return ListedResults(str(path), study, node, problem=str(error))
     lost = sum(case.lost.count for case in results.cases)
     # Runs that lack a proof of their placement are averaged, and lost all the same.
     made = sum(case.lost.made or 0 for case in results.cases)
     day = results.days[1] if results.days else ""
-    return Row(str(path), study, node, day, made, lost, decided)
+    return ListedResults(str(path), study, node, day, made, lost, decided)
 
 
 def _is_decided(results: Results) -> bool:

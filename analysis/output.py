@@ -24,6 +24,7 @@ from base.text import as_typed
 if TYPE_CHECKING:
     from analysis.advice.model import Advice
     from analysis.answer import Answer
+    from analysis.findings.answers import Answers
     from analysis.latency.report import LatencyFindings
 
 VERDICT_FILE = "verdict.md"
@@ -56,10 +57,10 @@ def write_output(folder: Path, width: int) -> Output:
     from analysis.advice.text import advice_text
     from analysis.overview.terminal import overview_lines
 
-    results, answer, files = _write_answer(folder)
+    results, answer, beyond, files = _write_answer(folder)
     if answer.advice is not None:
         return Output(lines_of(advice_text(answer.advice, width)), files)
-    return Output(overview_lines(results, answer, width), files)
+    return Output(overview_lines(results, answer, beyond, width), files)
 
 
 def write_advice(folder: Path, width: int) -> Output:
@@ -70,7 +71,7 @@ def write_advice(folder: Path, width: int) -> Output:
     """
     from analysis.advice.text import advice_text
 
-    _, answer, files = _write_answer(folder)
+    _, answer, _, files = _write_answer(folder)
     return Output(lines_of(advice_text(_required(answer.advice, folder), width)), files)
 
 
@@ -124,28 +125,30 @@ def write_latency(findings: LatencyFindings, folder: Path) -> list[Path]:
     ]
 
 
-def _write_answer(folder: Path) -> tuple[Results, Answer, tuple[Path, ...]]:
-    """Write all files of a results folder; return the results, the answer and the files."""
+def _write_answer(folder: Path) -> tuple[Results, Answer, Answers, tuple[Path, ...]]:
+    """Write all files of a results folder; return results, answer, those beyond it, and files."""
     from analysis.advice.text import advice_markdown
     from analysis.answer import analyze
+    from analysis.findings.answers import answers_of
     from analysis.report.page import FILE, report_html
     from analysis.verdict.text import as_markdown
 
     results = open_results(str(folder))
     tables = tables_of_nodes([node_of(results)], Choice("short"))
     answer = analyze(results)
+    beyond = answers_of(results, answer)
     hint = rerun_hint(f"{PINSTUDY} report {as_typed(folder)}")
     files = [
         *write_tables(tables, folder),
         write_file(folder / VERDICT_FILE, as_markdown(answer), hint),
-        write_file(folder / FILE, report_html(results, answer), hint),
+        write_file(folder / FILE, report_html(results, answer, beyond), hint),
     ]
     if answer.advice is not None:
         text = advice_markdown(answer.advice, results.footnotes)
         files.insert(
             0, write_file(folder / ADVICE_FILE, text, rerun_hint(answer.advice.next_command))
         )
-    return results, answer, tuple(files)
+    return results, answer, beyond, tuple(files)
 
 
 def _required(advice: Advice | None, folder: Path) -> Advice:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from analysis.findings.answers import answers_of
+from analysis.findings.answers import Answers
 from analysis.format.numbers import percent
 from analysis.format.table import joined
 from analysis.measures import SHOWN
@@ -69,7 +69,7 @@ class Remark(NamedTuple):
 
 
 def remarks(
-    results: Results, findings: Findings, overviews: Sequence[Overview]
+    results: Results, findings: Findings, answers: Answers, overviews: Sequence[Overview]
 ) -> Iterator[Remark]:
     """Yield the remarks that stand below an overview, the answer first."""
     settings = [setting for overview in overviews for setting in overview.settings]
@@ -79,7 +79,7 @@ def remarks(
     # Regions are parts of the same runs.
     whole = [case for case in cases if case.summary.key.table.region is None]
     for label, texts in (
-        *answer_lines(answers_of(results, findings), results.cases, findings.margin),
+        *answer_lines(answers, results.cases, findings.margin),
         ("Modes", _modes(settings, findings)),
         ("Slow", _slow(settings, findings)),
         ("Disturbed", _disturbed(whole)),
@@ -96,10 +96,10 @@ def remarks(
 
 
 def remarks_by_label(
-    results: Results, findings: Findings, overviews: Sequence[Overview]
+    results: Results, findings: Findings, answers: Answers, overviews: Sequence[Overview]
 ) -> list[tuple[str, list[str]]]:
     """Return the remarks' texts by label, in the order of `remarks`."""
-    of_label = grouped(remarks(results, findings, overviews), lambda remark: remark.label)
+    of_label = grouped(remarks(results, findings, answers, overviews), lambda remark: remark.label)
     return [(those[0].label, [remark.text for remark in those]) for those in of_label]
 
 

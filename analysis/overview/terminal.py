@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
+from analysis.findings.answers import Answers
 from analysis.format.lines import Line, Piece, labelled, lines_of
 from analysis.format.table import wrapped
 from analysis.objectives import ENERGY, TIME, Objective
@@ -24,7 +25,9 @@ from base.units import duration
 MARGIN = 11
 
 
-def overview_lines(results: Results, findings: Findings, width: int) -> list[Line]:
+def overview_lines(
+    results: Results, findings: Findings, answers: Answers, width: int
+) -> list[Line]:
     """Return the overview of results for a terminal of that many columns."""
     overviews = overviews_of(findings)
     lines = [*_title(results, width), (Piece(""),)]
@@ -38,7 +41,7 @@ def overview_lines(results: Results, findings: Findings, width: int) -> list[Lin
             lines += [*grid, (Piece(""),)]
     if marks := legend(overviews, findings.margin):
         lines += [*lines_of("\n".join(wrapped([marks], width, "")), "faint"), (Piece(""),)]
-    for label, texts in remarks_by_label(results, findings, overviews):
+    for label, texts in remarks_by_label(results, findings, answers, overviews):
         # An answer is one paragraph; reasons have a line each.
         parts = [" ".join(texts)] if label == ANSWER else texts
         for at, text in enumerate(parts):

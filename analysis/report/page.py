@@ -25,6 +25,7 @@ from analysis.figures.drawing import Drawing, NotDrawn
 from analysis.figures.drift import draw_drift
 from analysis.figures.gallery import affinity_figures, table_figures
 from analysis.figures.overview import draw_overview_plane
+from analysis.findings.answers import Answers, answers_of
 from analysis.format.numbers import three_digits
 from analysis.format.table import Column, Table, shared_notes
 from analysis.objectives import Objective
@@ -90,13 +91,17 @@ def write_report(source: str, into: Path | None = None) -> Path:
     folder = into or results.folder
     if folder is None:
         raise UserError(f"{source}: has no folder of its own; name one with --into DIR")
-    return write_file(folder / FILE, report_html(results, analyze(results)))
+    answer = analyze(results)
+    page = report_html(results, answer, answers_of(results, answer))
+    return write_file(folder / FILE, page)
 
 
-def report_html(results: Results, answer: Answer, pictured: int = MAX_PICTURED) -> str:
+def report_html(
+    results: Results, answer: Answer, answers: Answers, pictured: int = MAX_PICTURED
+) -> str:
     """Return the report as HTML that needs nothing but itself.
 
-    It has the figures of the first `pictured` tables.
+    `answers` are those beyond one configuration. It has the figures of the first `pictured` tables.
     """
     measured = affinity(results, answer)
     of_tables = _pictures(table_figures(results, answer, range(len(answer.tables))[:pictured]))
@@ -109,7 +114,7 @@ def report_html(results: Results, answer: Answer, pictured: int = MAX_PICTURED) 
     # `analyze` and `tables_of_cases` group the cases alike.
     tables = [case_table(of, each) for of, each in zip(answer.tables, means, strict=True)]
     again = reproduction(results, places, sheets)
-    said, *others = remarks_by_label(results, answer, overviews)
+    said, *others = remarks_by_label(results, answer, answers, overviews)
     return _template().render(
         results=results,
         answer=answer,

@@ -17,7 +17,7 @@ from pinstudy.output import print_columns, print_json, say, say_lines, terminal_
 
 if TYPE_CHECKING:
     from analysis.compare.conditions import Condition, Judgement
-    from analysis.listing import Row
+    from analysis.listing import ListedResults
 
 # The exit status of --fail-if.
 FAILED = 3
@@ -50,7 +50,7 @@ def _count(number: int | None) -> str:
     return "" if number is None else str(number)
 
 
-def _outcome(row: Row) -> str:
+def _outcome(row: ListedResults) -> str:
     if row.problem:
         return f"cannot be read; `{PINSTUDY} tables {as_typed(row.results)}` says why"
     return "decided" if row.decided else "undecided"
@@ -180,8 +180,6 @@ def verdict_command(
     from analysis.answer import analyze
     from analysis.findings.answers import answers_of
     from analysis.findings.answers import as_data as answers_as_data
-    from analysis.findings.effects import cases_of
-    from analysis.findings.levers import levers_of
     from analysis.format.table import render
     from analysis.output import VERDICT_FILE
     from analysis.overview.terminal import overview_lines
@@ -207,8 +205,9 @@ def verdict_command(
             more = answers_as_data(answers_of(opened, findings)) | failed
             answers.append({"results": opened.name} | as_data(findings) | more)
         elif style == "text":
-            say_lines(overview_lines(opened, findings, terminal_width()))
-            if levers := levers_tables(levers_of(cases_of(opened, findings))):
+            found = answers_of(opened, findings)
+            say_lines(overview_lines(opened, findings, found, terminal_width()))
+            if levers := levers_tables(found.levers):
                 say(f"\n{render(levers, style).rstrip()}")
             say(f"\n{as_text(findings, terminal_width())}")
         else:

@@ -12,7 +12,8 @@ from syrupy.assertion import SnapshotAssertion
 
 from analysis.answer import analyze
 from analysis.figures.gallery import all_figures
-from analysis.format.lines import length, plain
+from analysis.findings.answers import answers_of
+from analysis.format.lines import Line, length, plain
 from analysis.objectives import TIME
 from analysis.overview.grid import program_names
 from analysis.overview.remarks import remarks
@@ -20,7 +21,7 @@ from analysis.overview.settings import overviews_of
 from analysis.overview.terminal import overview_lines
 from analysis.overview.text import grid_lines
 from analysis.records.keys import TableKey
-from analysis.results.sources import open_results
+from analysis.results.sources import Results, open_results
 from tests.analysis.report.made_results import make_results
 from tests.analysis.verdict.test_printed import RATES, printing
 from tests.support.golden import GoldenFile
@@ -41,7 +42,12 @@ PUBLISHED = "published:galante-2025"
 
 def shown(source: Path | str, width: int = 80) -> str:
     results = open_results(str(source))
-    return plain(overview_lines(results, analyze(results), width))
+    return plain(lines_of(results, width))
+
+
+def lines_of(results: Results, width: int) -> list[Line]:
+    findings = analyze(results)
+    return overview_lines(results, findings, answers_of(results, findings), width)
 
 
 def study(folder: Path, made: Study | list[Record], width: int = 80) -> str:
@@ -54,7 +60,8 @@ def said(folder: Path | str, baseline: str | None = None) -> dict[str, str]:
     results = open_results(str(folder))
     findings = analyze(results, baseline=baseline)
     texts: dict[str, str] = {}
-    for label, text in remarks(results, findings, overviews_of(findings)):
+    answers = answers_of(results, findings)
+    for label, text in remarks(results, findings, answers, overviews_of(findings)):
         texts[label] = " | ".join(filter(None, (texts.get(label), text)))
     return texts
 
@@ -72,7 +79,7 @@ def test_the_published_results(snapshot: SnapshotAssertion) -> None:
 def test_no_line_is_wider_than_the_terminal(tmp_path: Path, width: int) -> None:
     for source in (make_results(tmp_path), PUBLISHED):
         results = open_results(str(source))
-        lines = overview_lines(results, analyze(results), width)
+        lines = lines_of(results, width)
         # A command is on a line of its own, however long.
         widths = [length(line) for line in lines if "taskset" not in plain([line])]
         assert max(widths) <= width

@@ -6,8 +6,9 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 from analysis.answer import analyze
-from analysis.report.page import report_html
-from analysis.results.sources import open_results
+from analysis.findings.answers import answers_of
+from analysis.report.page import MAX_PICTURED, report_html
+from analysis.results.sources import Results, open_results
 
 # A section that is folded is called details.
 _SECTIONS = ("section", "details")
@@ -49,7 +50,13 @@ class Page(HTMLParser):
         return " ".join(" ".join(self.texts[section]).split())
 
 
+def html_of(results: Results, pictured: int = MAX_PICTURED) -> str:
+    """Return the report of results as HTML."""
+    answer = analyze(results)
+    return report_html(results, answer, answers_of(results, answer), pictured)
+
+
 def page_of(folder: Path | str, pictured: int = 0) -> Page:
     """Return the report of results, with the figures of so many tables, which take long."""
     results = open_results(str(folder))
-    return Page(report_html(results, analyze(results), pictured))
+    return Page(html_of(results, pictured))

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from analysis.answer import analyze
-from analysis.report.page import report_html
 from analysis.results.sources import open_results
 from analysis.results.turns import FOOTNOTE, ORDER, Made, are_in_turn
 from analysis.tables.means import make_tables
 from analysis.verdict.text import notes
+from tests.analysis.report.pages import html_of
 from tests.support.cli import pinstudy
 from tests.support.results import (
     Record,
@@ -80,7 +80,7 @@ def test_every_output_says_why(tmp_path: Path) -> None:
     tables = " ".join(pinstudy(tmp_path, "tables", "a", "--no-files", status=0).stdout.split())
     assert ORDER in tables
     results = open_results(str(tmp_path / "a"))
-    assert ORDER in report_html(results, analyze(results))
+    assert ORDER in html_of(results)
 
 
 def test_a_card_keeps_it(tmp_path: Path) -> None:

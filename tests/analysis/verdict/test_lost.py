@@ -11,13 +11,13 @@ import pytest
 
 from analysis.answer import analyze
 from analysis.card import write_card
-from analysis.report.page import report_html
 from analysis.results.sources import open_results
 from analysis.tables.means import make_tables
 from analysis.verdict.configurations import configuration_tables
 from analysis.verdict.text import as_data
 from runners.records.lost_runs import LostRuns, lost_runs
 from runners.records.status import FINAL, OK
+from tests.analysis.report.pages import html_of
 from tests.support.cli import pinstudy
 from tests.support.results import (
     UNPROVED,
@@ -205,7 +205,7 @@ def test_all_outputs_of_the_command_line_agree(tmp_path: Path) -> None:
 def test_report_and_figures_do_not_recommend_it(tmp_path: Path) -> None:
     write(tmp_path, hung())
     results = open_results(str(tmp_path))
-    page = report_html(results, analyze(results))
+    page = html_of(results)
     assert "12 of 18 runs of lulesh x8 pcores-pin reached the limit" in page
     assert "not compared, nor to be recommended: 12 of 18 runs reached the limit" in page
     assert ">lost<" in page

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from analysis.answer import analyze
-from analysis.report.page import report_html
 from analysis.results.sources import open_results
 from analysis.results.summaries import read_summaries
 from analysis.tables.means import make_tables, render, tables_of_cases
 from analysis.verdict.price import price_sentences
 from analysis.verdict.tables import price_table
 from analysis.verdict.text import as_data, as_markdown
+from tests.analysis.report.pages import html_of
 from tests.support.results import Study, findings_of, only_table, record, write
 
 # Of each run of a case, beside a package energy of 2215.08 J.
@@ -51,7 +51,7 @@ def test_the_verdict_says_what_baseline_and_recommendation_cost_by_kind(tmp_path
 def test_the_report_has_sentence_and_table(tmp_path: Path) -> None:
     findings_of(tmp_path, study())
     results = open_results(str(tmp_path))
-    page = report_html(results, analyze(results))
+    page = html_of(results)
 
     assert "Energy by core kind, by the means alone" in page
     assert "energy by core kind</caption>" in page

@@ -16,12 +16,12 @@ from analysis.compare.side_by_side import compare
 from analysis.compare.tables import compare_tables
 from analysis.format.table import render
 from analysis.objectives import EDP, TIME, of_printed
-from analysis.report.page import report_html
 from analysis.results.sources import open_results
 from analysis.tables.means import make_tables
 from analysis.verdict.answers import FIXED_TIME
 from analysis.verdict.configurations import configuration_tables
 from analysis.verdict.text import as_data, as_text
+from tests.analysis.report.pages import html_of
 from tests.support.cli import pinstudy
 from tests.support.results import (
     Record,
@@ -301,7 +301,7 @@ def test_a_hostile_name_and_unit_are_shown_and_do_nothing(tmp_path: Path) -> Non
     results = open_results(str(tmp_path))
     answer = analyze(results)
 
-    html = report_html(results, answer)
+    html = html_of(results)
 
     assert "<script>alert(1)" not in html
     assert "<img src=x" not in html

@@ -12,12 +12,12 @@ import pytest
 from analysis.answer import Answer, analyze
 from analysis.format.table import render
 from analysis.report.exclusions import missing, places_of
-from analysis.report.page import report_html
 from analysis.results.sources import open_results
 from analysis.results.summaries import parse_summaries
 from analysis.tables.means import make_tables
 from analysis.verdict.slowdowns import slowdown_table
 from analysis.verdict.text import as_data, as_markdown, as_text
+from tests.analysis.report.pages import html_of
 from tests.support.results import cells_by_title, notes_of, record, without, write
 
 NAME = "lu-libgomp small x4 ecores-pin"
@@ -190,7 +190,7 @@ def test_data_and_report_have_the_slowdowns(tmp_path: Path) -> None:
     assert slowdown["beside"] == NAME
     assert slowdown["slowdown"] == pytest.approx(1.25, rel=1e-3)
     assert slowdown["slowdown_low"] < 1.25 < slowdown["slowdown_high"]
-    page = report_html(open_results(str(tmp_path)), found)
+    page = html_of(open_results(str(tmp_path)))
     assert "what programs beside each other cost each other" in page
     assert f"beside {NAME}" in page
 

@@ -7,13 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from analysis.answer import analyze
 from analysis.compare.side_by_side import compare
 from analysis.compare.tables import compare_tables
-from analysis.report.page import report_html
 from analysis.results.sources import open_results
 from analysis.tables.means import make_tables, render
 from analysis.verdict.text import as_data, as_text, verdict_lines
+from tests.analysis.report.pages import html_of
 from tests.support.results import (
     UNPROVED,
     VIOLATED,
@@ -130,7 +129,7 @@ def test_tables_report_and_comparison_note_it_too(tmp_path: Path) -> None:
     shown = render(make_tables(tmp_path / "a"), "text")
     assert "#3: not compared, nor to be recommended: 5 of 20 runs violated the placement" in shown
     results = open_results(str(tmp_path / "a"))
-    page = report_html(results, analyze(results))
+    page = html_of(results)
     assert "5 of 20 runs of #3 pcores-pin violated the placement" in page
     both = compare(results, open_results(str(tmp_path / "b")))
     (pair,) = (pair for pair in both.pairs if pair.objective == "time")

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from analysis.answer import analyze
-from analysis.report.page import report_html
 from analysis.results.sources import open_results
 from analysis.tables.means import make_tables, render
 from analysis.verdict.text import as_markdown
 from analysis.verdict.waiting import waiting_sentences
+from tests.analysis.report.pages import html_of
 from tests.support.results import Study, findings_of, only_table, record, write
 
 DIVIDED: dict[str, Any] = {
@@ -84,7 +84,7 @@ def test_verdict_report_and_tables_have_the_division(tmp_path: Path) -> None:
     results = open_results(str(tmp_path))
 
     assert "no work for 38 % under #2 pcores-pin" in as_markdown(findings)
-    page = report_html(results, analyze(results))
+    page = html_of(results)
     assert "no work for" in page
     assert "how the work was divided" in page
     for cell in ("19.5", "38.0", "1.0", "38.5", "61.5"):
