@@ -62,7 +62,11 @@ class RankProcesses:
             programs = meeting / "programs"
             if needs_file(launch.mpi, commands):
                 programs.write_text(multiple_programs(commands))
-            words = started_ranks(launch.mpi, launch.launcher, commands, str(programs))
+            ends_with_us = (str(witness), "--launcher", str(os.getpid()))
+            words = (
+                *ends_with_us,
+                *started_ranks(launch.mpi, launch.launcher, commands, str(programs)),
+            )
             self._strays = Strays()
             try:
                 self._launcher = start_launcher(words, launch.environment, out, err, folder=folder)

@@ -71,6 +71,9 @@ class PlacedThread(Struct, kw_only=True):
     masks: dict[str, Count] | None = None
     cpu_s: CpuTime | None = None
     runnable_s: CpuTime | None = None
+    settling_looks: Count | None = None
+    released_looks: Count | None = None
+    idle_looks: Count | None = None
 
 
 class Placement(Struct, kw_only=True):
@@ -92,6 +95,10 @@ class Placement(Struct, kw_only=True):
     """number of new threads that no look has met; absent if the kernel does not report births"""
     in_ticks: bool | None = None
     """`true` where CPU times were known in clock ticks only"""
+    others_cpus: str | None = None
+    """of virtual CPUs: where QEMU's other threads may run"""
+    others_apart: bool | None = None
+    """whether none of these CPUs is a virtual CPU's"""
 
 
 class RaceSeen(Struct, kw_only=True):
@@ -386,8 +393,7 @@ class Guest(Counters):
     vm: Object | None = None
     """`kernel`, `qemu`, `boot_s`; `cpu_s`: CPU seconds of all of QEMU during the run"""
     vcpu_placement: Placement | None = None
-    """as `placement`, of the virtual CPUs' threads on the host (`vcpu`: its number); `others_cpus`:
-    where QEMU's other threads may run; `others_apart`: whether none of these is a virtual CPU's"""
+    """as `placement`, of the virtual CPUs' threads on the host (`vcpu`: its number)"""
     vcpu_migrations: Count | None = None
     """of the virtual CPUs' threads, counted by the host. `cycles`, `instructions`, `cache_misses`,
     `residency`, `freq_ghz` and `counters` are also of these threads; `migrations`,

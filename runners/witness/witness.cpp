@@ -9,11 +9,16 @@
 //
 // Usage: pinstudy-witness COMMAND_FD REPORT_FD STDOUT_FD STDERR_FD
 //        pinstudy-witness --rank SOCKET
+//        pinstudy-witness --launcher STUDY_PID LAUNCHER...
 //
 // With --rank it is one rank of an MPI job, which a launcher started: launchers pass on no file
 // descriptors, so it connects to a socket of the study, and first writes `rank N`. Output goes
 // where the launcher takes it, and the program's exit status is this process's own, so that the
 // launcher ends a job of which a rank has failed.
+//
+// With --launcher it becomes the launcher of such a job, which the kernel kills when the study is
+// gone. Launchers end when their ranks have, but not always: mpirun of Open MPI 4.1.4 can wait for
+// itself for ever when its ranks end while it starts them.
 //
 // Batch systems and pkill(1) signal every process. No signal that can be handled ends this process:
 // those that ask for an end (INT, TERM, HUP, QUIT) end the program, and the report says so;
@@ -69,6 +74,8 @@ struct Start {
 // the last one, too.
 constexpr const char* kRankVariables[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
                                           "SLURM_PROCID"};
+// As a shell reports a command that it cannot start.
+constexpr int kCannotStart = 127;
 // As a shell reports a program that a signal ended.
 constexpr int kSignalStatus = 128;
 // These ask for an end.
@@ -160,21 +167,21 @@ std::vector<char*> argument_pointers(std::string& arguments) {
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != witness)
-        _exit(127);
+        _exit(kCannotStart);
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, nullptr);
     if (dup2(fds.out, STDOUT_FILENO) < 0 || dup2(fds.err, STDERR_FILENO) < 0) {
         start.exec_errno = errno;
-        _exit(127);
+        _exit(kCannotStart);
     }
     char byte = 0;
     if (!read_byte(gate, byte))
-        _exit(127);
+        _exit(kCannotStart);
     start.monotonic_ns = monotonic_ns();
     execvp(arguments[0], arguments);
     start.exec_errno = errno;
-    _exit(127);
+    _exit(kCannotStart);
 }
 
 /// Kills the program and its process group, which it may have left.
@@ -349,15 +356,28 @@ int witness_of_rank(const char* path) {
     return WIFSIGNALED(status) ? kSignalStatus + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
+/// Becomes a launcher that dies with the study; returns only where it cannot.
+int become_launcher(const char* study, char* const* launcher) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (std::to_string(getppid()) != study)
+        return kCannotStart;
+    execvp(launcher[0], launcher);
+    std::fprintf(stderr, "cannot start %s: %s\n", launcher[0], std::strerror(errno));
+    return kCannotStart;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+    if (argc > 3 && std::strcmp(argv[1], "--launcher") == 0)
+        return become_launcher(argv[2], argv + 3);
     if (argc == 3 && std::strcmp(argv[1], "--rank") == 0)
         return witness_of_rank(argv[2]);
     if (argc != 5) {
         std::fputs(
             "usage: pinstudy-witness COMMAND_FD REPORT_FD STDOUT_FD STDERR_FD\n"
-            "       pinstudy-witness --rank SOCKET\n",
+            "       pinstudy-witness --rank SOCKET\n"
+            "       pinstudy-witness --launcher STUDY_PID LAUNCHER...\n",
             stderr);
         return 2;
     }

@@ -21,8 +21,8 @@ def alive(pid: int) -> bool:
 
 def wait_until_gone(pids: Iterable[int]) -> None:
     """Wait until none of these processes is alive."""
-    waiting = list(pids)
-    until(lambda: not any(alive(pid) for pid in waiting))
+    waiting = {pid: command_line(pid) for pid in pids}
+    until(lambda: not any(alive(pid) for pid in waiting), what=f"the end of {waiting}")
 
 
 def children(pid: int) -> list[int]:

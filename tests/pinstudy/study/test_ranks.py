@@ -13,7 +13,7 @@ import pytest
 from tests.support.cli import pinstudy, started, stop
 from tests.support.mpi import ALLOW_ROOT, MPIS, build_ranks, need_mpi
 from tests.support.processes import command_line, descendants, name_of
-from tests.support.studies import records
+from tests.support.studies import records, write_program
 from tests.support.trees import build_tree
 from tests.support.wait import until
 
@@ -39,6 +39,15 @@ sizes:
 check: {{pattern: ', 2 threads$'}}
 """
 
+# A launcher of one rank that does not end with it, as mpirun of Open MPI 4.1.4 sometimes does.
+STAYING = """\
+#!/bin/sh
+case $1 in --version) echo 'mpirun (Open MPI) 4.1.4'; exit ;; esac
+while [ "$1" != -n ]; do shift; done
+shift 2
+OMPI_COMM_WORLD_RANK=0 "$@" &
+exec tail -f /dev/null
+"""
 # Long beside what Open MPI uses elsewhere while it starts.
 SECONDS = {"openmpi": 3, "mpich": 1}
 
@@ -115,6 +124,28 @@ def test_no_rank_and_no_launcher_outlives_pinstudy(
         assert any(name_of(pid).startswith("mpi") for pid in descendants(process.pid))
         stop(process, number)
     assert not list(Path(temporary).glob("pinstudy-*"))
+
+
+def test_a_launcher_that_does_not_end_with_its_ranks_does_not_outlive_pinstudy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = write_program(tmp_path / "program", "#!/bin/sh\nexec sleep 100000\n")
+    write(tmp_path, "openmpi", program)
+    study = tmp_path / "ranks.yaml"
+    study.write_text(study.read_text().replace("ranks: 2", "ranks: 1"))
+    (tmp_path / "path").mkdir()
+    write_program(tmp_path / "path" / "mpirun", STAYING)
+    path = f"{tmp_path / 'path'}:{os.environ['PATH']}"
+    for name, value in {**ALLOW_ROOT, "PATH": path}.items():
+        monkeypatch.setenv(name, value)
+    with started(tmp_path, "run", "ranks.yaml") as process:
+        until(lambda: a_process_below(process.pid, "sleep"), what="the rank runs")
+        until(lambda: a_process_below(process.pid, "tail"), what="the launcher waits")
+        stop(process, signal.SIGKILL)
+
+
+def a_process_below(pid: int, name: str) -> bool:
+    return any(name_of(below) == name for below in descendants(pid))
 
 
 def ranks_below(pid: int, program: Path) -> bool:
