@@ -112,8 +112,12 @@ def _disturbed(cases: Sequence[Case]) -> Iterator[str]:
         rows = [case for case in measured if what in case.circumstances.disturbed]
         if not rows:
             continue
-        if all(case.circumstances.disturbed.get(what) == case.n for case in measured):
+        counts = {(case.circumstances.disturbed.get(what, 0), case.n) for case in measured}
+        if all(count == n for count, n in counts):
             where = "all runs that are averaged"
+        elif len(counts) == 1 < len(measured):
+            ((count, n),) = counts
+            where = f"{count} of {n} in each row"
         else:
             where = ", ".join(
                 f"#{case.key.number}: {case.circumstances.disturbed[what]} of {case.n}"

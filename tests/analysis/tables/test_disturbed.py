@@ -24,9 +24,14 @@ def test_disturbed_runs_of_many_rows_are_all_counted(tmp_path: Path) -> None:
     rows = range(1, 61)
     slow = [record(row, 1, gate_reached=False) for row in rows]
 
-    (note,) = notes(tmp_path, *slow, *(record(row, 2) for row in rows))
+    (note,) = notes(tmp_path, *slow, *(record(row, 2) for row in rows), record(7, 3))
 
     assert note.endswith("#59: 1 of 2, #60: 1 of 2")
+
+
+def test_rows_with_as_many_disturbed_runs_are_told_once(tmp_path: Path) -> None:
+    runs = [record(row, 1, **HOT) for row in (1, 2, 3)] + [record(row, 2) for row in (1, 2, 3)]
+    assert notes(tmp_path, *runs) == ["runs throttled by heat: 1 of 2 in each row"]
 
 
 @pytest.mark.parametrize(
