@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from analysis.format.lines import Line, lines_of
-from analysis.format.table import render, wrapped
+from analysis.format.table import render
 from analysis.format.terminal import terminal_text
 from analysis.records.files import rerun_hint, write_file
 from analysis.results.sources import Results, open_results
@@ -101,9 +101,9 @@ def advice_data(folder: Path) -> dict[str, Any]:
     return as_data(_required(advice_of(open_results(str(folder))), folder))
 
 
-def latency_text(findings: LatencyFindings, width: int = 100) -> str:
-    """Return the findings for a terminal of that many columns; tables may be wider."""
-    parts = [*wrapped(findings.sentences, width), "", render(findings.tables, "text")]
+def latency_text(findings: LatencyFindings) -> str:
+    """Return the findings for a terminal."""
+    parts = [render(findings.tables, "text")]
     for title, environment in findings.mappings:
         parts += [f"{title}:", f"  {environment}"]
     return "\n".join(parts)

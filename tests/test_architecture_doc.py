@@ -28,7 +28,7 @@ def test_its_diagram_has_the_packages_in_the_order_that_is_enforced(floor: str) 
     _, drawn = PAGE.split(f"\n{floor}/ ", 1)
     # Under the floor's name its packages are indented; the next floor begins a line.
     lines = re.split(r"\n(?=\S)", drawn)[0].splitlines()
-    packages = [set(re.findall(r"\b[a-z]+(?=/|\s|$)", line)) for line in lines]
+    packages = [set(re.findall(r"\b[a-z_]+(?=/|\s|$)", line)) for line in lines]
     # The first line may have words on the floor instead.
     assert packages[-len(layers) :] == [set(layer.split(" | ")) for layer in layers]
 

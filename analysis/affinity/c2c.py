@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
+from analysis import experiment_words as words
 from analysis.affinity.section import Section
 from analysis.format.numbers import NOTHING, percent
 from analysis.format.table import Column, Notes, Table
 from analysis.records.files import read_limited
 from analysis.results.case import grouped
 from analysis.results.node_files import NodeCpus
-from analysis.verdict.phrases import listed
 from base.decoding import decoded
 from base.text import one_line, plural, shown, team_in_words
 from configs.results_folder import C2C
@@ -49,10 +49,6 @@ COLUMNS = (
     Column("stores", "samples"),
     Column("CPUs: samples", right=False),
     Column("code", right=False),
-)
-_NOTE = (
-    "one execution of each case under perf c2c, which is none of its runs; HITM: a load that found "
-    "its line modified in another core's cache, in the same NUMA node (local) or another (remote)"
 )
 
 
@@ -135,12 +131,12 @@ def _case(path: Path, file: C2cFile) -> CaseLines:
     if name is None or file.case_id != name[1]:
         raise ValueError(f"case_id: expected what the file is called, found {shown(file.case_id)}")
     case = file.case
-    words = {key: one_line(str(getattr(case, key))) for key in _SETTING}
+    setting = {key: one_line(str(getattr(case, key))) for key in _SETTING}
     if case.no_schedule:
-        words["schedule"] = ""
+        setting["schedule"] = ""
     return CaseLines(
         case_id=file.case_id,
-        setting=(*words.values(), team_in_words(case.ranks, case.threads)),
+        setting=(*setting.values(), team_in_words(case.ranks, case.threads)),
         mapping=one_line(str(case.mapping)),
         why_not=one_line(file.unavailable.get(LINES, "")),
         loads=file.sampled.loads if file.sampled else 0,
@@ -153,7 +149,7 @@ def _case(path: Path, file: C2cFile) -> CaseLines:
 
 def lines_section(cases: Sequence[CaseLines], node: NodeCpus) -> Section:
     """Return the section on the lines of cases that differ only in their mapping."""
-    return Section(cases[0].title, table=_table(cases, node))
+    return Section(cases[0].title, _table(cases, node))
 
 
 def _named(cpu: int, node: NodeCpus) -> str:
@@ -165,7 +161,16 @@ def _named(cpu: int, node: NodeCpus) -> str:
 def _table(cases: Sequence[CaseLines], node: NodeCpus) -> Table:
     notes = Notes()
     cells = tuple(row for case in cases for row in _rows(case, node, notes))
-    return Table(CAPTION, COLUMNS, cells, (*notes.listed(), ("", _NOTE)))
+    hot = [(case.mapping, line) for case in cases for line in case.lines]
+    mapping, line = max(hot, key=lambda pair: pair[1].hitm, default=("", None))
+    most = [_hottest(mapping, line)] if line else []
+    of_all = [("", note) for note in (*most, *words.CACHE_LINES)]
+    return Table(CAPTION, COLUMNS, cells, (*of_all, *notes.listed()))
+
+
+def _hottest(mapping: str, line: SharedLine) -> str:
+    samples = plural(line.hitm, "HITM sample")
+    return words.MOST_CONTENDED.format(mapping=mapping, line=line.address, samples=samples)
 
 
 def _rows(case: CaseLines, node: NodeCpus, notes: Notes) -> Iterator[tuple[str, ...]]:
@@ -194,7 +199,7 @@ def _rows(case: CaseLines, node: NodeCpus, notes: Notes) -> Iterator[tuple[str, 
             str(line.remote_hitm),
             str(line.stores),
             _counted(line, node),
-            listed(list(map(one_line, line.symbols[:MAX_SYMBOLS]))) if line.symbols else NOTHING,
+            "; ".join(map(one_line, line.symbols[:MAX_SYMBOLS])) or NOTHING,
         )
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
+from analysis import experiment_words as words
 from analysis.affinity.section import Section, experiment_table, title_of
 from analysis.affinity.timed_cases import (
     CONTENTION,
@@ -19,16 +21,16 @@ from analysis.affinity.timed_cases import (
     published_for,
     with_scheduler,
 )
-from analysis.format.numbers import NO_REASON, NOTHING, fixed, in_percent
-from analysis.format.table import Column, Table, Written, joined
+from analysis.format.numbers import NO_REASON, NOTHING, fixed
+from analysis.format.table import Column, Table, Written, joined, table_of
 from analysis.measures import BY_FIELD
 from analysis.objectives import TIME
 from analysis.records.metrics import METRIC
 from analysis.results.case import grouped
 from analysis.results.sources import Results
 from analysis.verdict.caveats import unusable
+from analysis.verdict.configurations import change_and_interval
 from analysis.verdict.model import Findings
-from analysis.verdict.phrases import change, listed, name
 from base.text import one_line
 from configs.core_kinds import KIND_ORDER
 
@@ -57,9 +59,12 @@ class SamePlacement:
     against: Against | None
 
     @property
-    def proved(self) -> tuple[int, int]:
-        """In how many good runs of each the kernel has shown the placement."""
-        return self.by_itself.case.placed.proved, self.from_outside.case.placed.proved
+    def why_not(self) -> Literal["lost", "modes", "few"]:
+        """Why they are not compared, where they are not."""
+        cases = [self.by_itself.case, self.from_outside.case]
+        if unusable(cases):
+            return "lost"
+        return "modes" if any(TIME in case.modes for case in cases) else "few"
 
 
 @dataclass(frozen=True)
@@ -144,54 +149,34 @@ def _experiment(
     return Contention(rows, same, no_l1d)
 
 
-def contention_section(experiment: Contention, margin: float) -> Section:
-    """Return the section on one experiment; `margin` is that of equivalence, a share."""
-    sentences = [*_same(experiment.same, margin)]
-    if experiment.no_l1d:
-        sentences.append(f"L1 load misses were not counted: {experiment.no_l1d}.")
-    return Section(title_of(experiment.rows[0].measured.case), tuple(sentences), _table(experiment))
+def contention_sections(experiment: Contention, margin: float) -> Iterator[Section]:
+    """Yield the sections on one experiment; `margin` is that of equivalence, a share."""
+    yield Section(title_of(experiment.rows[0].measured.case), _table(experiment))
+    if experiment.same:
+        outcomes = [pair.against.comparison.outcome for pair in experiment.same if pair.against]
+        apart = [
+            case
+            for pair in experiment.same
+            if pair.against and pair.against.comparison.across_attempts
+            for case in (pair.by_itself.case, pair.from_outside.case)
+        ]
+        notes = [words.pinned_alike(outcomes.count("equivalent"), len(experiment.same), margin)]
+        notes += [words.ACROSS_ATTEMPTS.format(cases=words.rows(apart))] if apart else []
+        yield Section("", table_of(_SAME_CAPTION, _SAME, experiment.same, notes))
 
 
-def _same(pairs: tuple[SamePlacement, ...], margin: float) -> Iterator[str]:
-    for pair in pairs:
-        inside, outside = pair.by_itself.case, pair.from_outside.case
-        start = (
-            f"Threads that pin themselves ({name(inside)}) beside threads that "
-            f"{one_line(str(outside.summary.key.mechanism))} pins ({name(outside)}), on the same "
-            f"CPUs ({one_line(str(inside.summary.key.cpus))})"
-        )
-        yield f"{start}: {_compared(pair, margin)}; {_proof(pair)}."
+def _change(pair: SamePlacement) -> tuple[str, str]:
+    return change_and_interval(pair.against.difference) if pair.against else (NOTHING, NOTHING)
 
 
-def _compared(pair: SamePlacement, margin: float) -> str:
-    if pair.against is None:
-        cases = [pair.by_itself.case, pair.from_outside.case]
-        if unusable(cases):
-            return "not compared, too many runs lost"
-        if any(TIME in case.modes for case in cases):
-            return "not compared, runs are in several modes"
-        return "not compared, too few runs, or not in turn"
-    comparison = pair.against.comparison
-    outcome = {
-        "equivalent": f"equivalent within {in_percent(margin, 6)} %",
-        "better": "faster",
-        "worse": "slower",
-        "undecided": "no difference is proved",
-    }[comparison.outcome]
-    note = (
-        "; no attempt at the study made runs of both, so that a change of the node between "
-        "attempts would look like a difference"
-    )
-    text = f"{outcome}, {change(comparison.difference, TIME)}"
-    return text + note if comparison.across_attempts else text
+def _outcome(pair: SamePlacement) -> str:
+    if pair.against:
+        return pair.against.comparison.outcome
+    return f"not compared: {words.NOT_COMPARED[pair.why_not]}"
 
 
-def _proof(pair: SamePlacement) -> str:
-    counts = [of.case.summary.n or 0 for of in (pair.by_itself, pair.from_outside)]
-    if list(pair.proved) == counts and all(counts):
-        return "the kernel showed that placement in every run of both"
-    shown = [f"{proved} of {n}" for proved, n in zip(pair.proved, counts, strict=True)]
-    return f"the kernel showed that placement in {listed(shown)} runs"
+def _proved(measured: Measured) -> str:
+    return f"{measured.case.placed.proved} of {measured.case.summary.n or 0}"
 
 
 def _table(experiment: Contention) -> Table:
@@ -205,6 +190,7 @@ def _table(experiment: Contention) -> Table:
         Column("time of a round", "ms"),
         [_OPERATION],
         last,
+        notes=[words.NOT_COUNTED.format(why=experiment.no_l1d)] if experiment.no_l1d else [],
     )
 
 
@@ -233,4 +219,22 @@ _PUBLISHED_TIME: Written[Contended] = (Column("published", "ms"), _published_ms)
 _PUBLISHED_MISSES: Written[Contended] = (
     Column("published L1 loads missed", "%"),
     _published_misses,
+)
+_SAME_CAPTION = "threads that pin themselves beside threads that are pinned to the same CPUs"
+_SAME: tuple[Written[SamePlacement], ...] = (
+    (Column("by itself", right=False), lambda pair: words.row(pair.by_itself.case)),
+    (Column("from outside", right=False), lambda pair: words.row(pair.from_outside.case)),
+    (
+        Column("pinned by", right=False),
+        lambda pair: one_line(str(pair.from_outside.case.summary.key.mechanism)),
+    ),
+    (
+        Column("CPUs", right=False),
+        lambda pair: one_line(str(pair.by_itself.case.summary.key.cpus)),
+    ),
+    (Column("change", "%"), lambda pair: _change(pair)[0]),
+    (Column("95 % interval", "%"), lambda pair: _change(pair)[1]),
+    (Column("outcome", right=False), _outcome),
+    (Column("placement proved", "by itself"), lambda pair: _proved(pair.by_itself)),
+    (Column("placement proved", "from outside"), lambda pair: _proved(pair.from_outside)),
 )

@@ -4,31 +4,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from analysis import experiment_words as words
 from analysis.affinity.section import Section, experiment_table, title_of
 from analysis.affinity.timed_cases import (
-    NEIGHBOURS,
     PINGPONG,
     Row,
     by_setting,
     compared,
     measured_cases,
-    published_of,
     samples_of,
-    sources_of,
     with_scheduler,
 )
 from analysis.format.numbers import NOTHING, fixed
 from analysis.format.table import Column, Written
+from analysis.published.affinity import published_rates
 from analysis.results.sources import Results
 from analysis.statistics.sample import Interval, Sample
 from analysis.verdict.model import Findings
 from analysis.verdict.tables import interval_of
 
 MILLION = 1e6
-_NOTE = (
-    "The one-way time is that of half a round trip; a run's rate is the harmonic mean of its "
-    "samples' one-way transfers a second. Means are over runs."
-)
 
 
 @dataclass(frozen=True)
@@ -73,20 +68,9 @@ def pingpong_section(rows: Exchanges) -> Section:
         rows,
         Column("one-way time", "ns"),
         _RATES,
-        notes=[_NOTE, *_published()],
+        notes=[*words.ONE_WAY, words.published_rates(*published_rates())],
     )
-    return Section(title_of(rows[0].measured.case), table=table)
-
-
-def _published() -> list[str]:
-    chance, near = (published_of(PINGPONG, "", name) for name in ("all", NEIGHBOURS))
-    if not (chance and near and chance.rate_per_s and near.rate_per_s):
-        return []
-    return [
-        f"Published: {near.rate_per_s / MILLION:g} million transfers a second with neighbours "
-        f"chosen well, {chance.rate_per_s / MILLION:g} without (harmonic means of 30 samples; "
-        f"another machine; {sources_of([chance, near])})."
-    ]
+    return Section(title_of(rows[0].measured.case), table)
 
 
 def _interval(row: Exchange) -> str:

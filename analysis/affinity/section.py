@@ -1,4 +1,4 @@
-"""A section on one experiment for the report: a table, sentences, what is lacking."""
+"""A section on one experiment for the report: a table with its conclusion, and what is lacking."""
 
 from __future__ import annotations
 
@@ -6,31 +6,30 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from analysis.affinity.timed_cases import TIMES, Row, sources_of
+from analysis import experiment_words as words
+from analysis.affinity.timed_cases import TIMES, Row, cases_of
 from analysis.format.numbers import NOTHING, fixed, time_decimals
 from analysis.format.table import Column, Table, Written, joined, table_of
+from analysis.published.affinity import sources_of
 from analysis.results.baselines import leaves_all
 from analysis.results.case import grouped
-from analysis.verdict.caveats import lost_too_many
-from analysis.verdict.model import CaseFinding
-from analysis.verdict.phrases import names
+from analysis.verdict.caveats import unusable
+from analysis.verdict.model import CaseFinding, Findings
 from analysis.verdict.tables import interval_of, outcome_text, ratio_interval, ratio_text
 from base.text import one_line, plural
 
 RowT = TypeVar("RowT", bound=Row)
-_EMPTY_TABLE = Table("", (), ())
 
 
 @dataclass(frozen=True)
 class Section:
-    """Cases that share all but their placement, in sentences and mostly in a table.
+    """Cases that share all but their placement, in a table.
 
     `name` begins the table's caption: `Contention 1`.
     """
 
     title: str
-    sentences: tuple[str, ...] = ()
-    table: Table = _EMPTY_TABLE
+    table: Table
     name: str = ""
 
 
@@ -47,38 +46,34 @@ def title_of(case: CaseFinding, without: Sequence[str] = ()) -> str:
     return one_line(", ".join([f"{summary.key.table.app} ({summary.key.table.variant})", *parts]))
 
 
-def lacking(cases: Sequence[CaseFinding]) -> Iterator[str]:
-    """Yield what could not be done and why: cases left out, without a good run, not compared."""
+def lacking(findings: Findings, app: str) -> Iterator[str]:
+    """Yield which cases of a program an experiment leaves out, or does not compare, and why."""
+    every = [case for case in findings.cases if case.summary.key.table.app == app]
+    cases = cases_of(findings, app)
     skipped = [case for case in cases if case.summary.was_skipped]
-    for group in grouped(
-        skipped, lambda case: one_line(str(case.summary.circumstances.skip_reason))
-    ):
-        reason = one_line(str(group[0].summary.circumstances.skip_reason)) or "no reason given"
+    for group in grouped(skipped, _skip_reason):
         mappings = ", ".join(dict.fromkeys(one_line(case.mapping) for case in group))
-        yield f"Left out: {mappings} ({plural(len(group), 'case')}), because {reason}."
+        count = plural(len(group), "case")
+        why = _skip_reason(group[0]) or "no reason given"
+        yield words.LEFT_OUT.format(count=f"{mappings} ({count})", why=why)
     lost = [case for case in cases if not case.summary.was_skipped and not case.summary.has_runs]
     if lost:
-        yield f"No run of {names(lost)} could be used{_how(lost)}."
-    some = (case for case in cases if case.summary.has_runs and case.summary.key.table.app in TIMES)
-    if text := lost_too_many(some):
-        yield text
+        yield words.NO_RUN.format(cases=words.rows(lost), how=_how(lost))
+    with_runs = [case for case in cases if case.summary.has_runs and app in TIMES]
+    for case in unusable(with_runs):
+        yield words.LOST.format(lost=case.lost.summary(words.row(case)))
+    ranks = [case for case in every if case.summary.key.table.ranks is not None]
+    for team in grouped(ranks, lambda case: case.summary.key.table.threads_in_words):
+        threads = team[0].summary.key.table.threads_in_words
+        count = f"{plural(len(team), 'case')} of {threads}"
+        yield words.LEFT_OUT.format(count=count, why=words.ONE_PROCESS)
+    beside = [case for case in every if case.summary.key.beside]
+    if beside:
+        yield words.LEFT_OUT.format(count=plural(len(beside), "case"), why=words.CO_RUNNER)
 
 
-def lacking_ranks(cases: Sequence[CaseFinding]) -> Iterator[str]:
-    """Yield which cases of MPI ranks are left out of an experiment, and why."""
-    for team in grouped(cases, lambda case: case.summary.key.table.threads_in_words):
-        yield (
-            f"Left out: {plural(len(team), 'case')} of "
-            f"{team[0].summary.key.table.threads_in_words}, "
-            "because the experiment compares threads of one process."
-        )
-
-
-def lacking_beside(cases: Sequence[CaseFinding]) -> Iterator[str]:
-    """Yield which cases with co-runners are left out of an experiment, and why."""
-    if cases:
-        count = plural(len(cases), "case")
-        yield f"Left out: {count} beside a co-runner, which shares what the experiment is about."
+def _skip_reason(case: CaseFinding) -> str:
+    return one_line(str(case.summary.circumstances.skip_reason))
 
 
 def _how(cases: Sequence[CaseFinding]) -> str:
@@ -109,24 +104,23 @@ def experiment_table(
     """Return the table of an experiment's rows, with its notes.
 
     `time` is the column of what the programs time; `more` columns stand behind it, the `last` ones
-    at the end. `other` is the outcome's text for a row that others are compared with.
+    at the end. `other` is the outcome's text for a row that others are compared with. The first
+    note is the conclusion.
     """
     columns = [*_head(rows, time), *more, *_ratios(other), _PINNED_BY, *last]
-    texts = [*notes, *_across_attempts(rows)]
+    texts = [*_conclusion(rows), *notes]
+    if apart := [row for row in rows if row.against and row.against.comparison.across_attempts]:
+        cases = words.rows(row.measured.case for row in apart)
+        texts.append(words.ACROSS_ATTEMPTS.format(cases=cases))
     if sources := sources_of(row.published for row in rows):
-        texts.append(f"Published numbers are of other machines. Sources: {sources}.")
-    return table_of(caption, columns, rows, tuple(("", text) for text in texts))
+        texts.append(words.OTHER_MACHINES.format(sources=sources))
+    return table_of(caption, columns, rows, texts)
 
 
-def _across_attempts(rows: Sequence[Row]) -> Iterator[str]:
-    cases = [
-        row.measured.case for row in rows if row.against and row.against.comparison.across_attempts
-    ]
-    if cases:
-        yield (
-            f"No attempt at the study made runs both of {names(cases)} and of what they are "
-            "compared with: a change of the node between attempts would look like a difference."
-        )
+def _conclusion(rows: Sequence[Row]) -> list[str]:
+    """Return which cases take least and most of the time that they are compared with."""
+    compared = [(row.measured.case, row.against.comparison) for row in rows if row.against]
+    return [words.least_and_most(compared) if compared else words.NOTHING_COMPARED]
 
 
 def _head(rows: Sequence[Row], time: Column) -> list[Written[Row]]:
@@ -172,7 +166,7 @@ def _ratios(other: Callable[[RowT], str]) -> list[Written[RowT]]:
             Column("95 % interval"),
             lambda row: ratio_interval(row.against.difference) if row.against else NOTHING,
         ),
-        (Column("word", right=False), outcome),
+        (Column("outcome", right=False), outcome),
     ]
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
+from analysis import experiment_words as words
 from analysis.affinity.section import Section, experiment_table, title_of
 from analysis.affinity.timed_cases import (
     SMT,
@@ -20,13 +21,8 @@ from analysis.results.baselines import leaves_all
 from analysis.results.node_files import NodeCpus, node_cpus
 from analysis.results.sources import Results
 from analysis.verdict.model import Findings
-from analysis.verdict.phrases import listed, names
 from base.text import one_line
 
-_NOTE = (
-    "The time ratio is against one thread alone on the same kind of core; of threads on two kinds, "
-    "against the mean of one on each."
-)
 # The cases of one workload, build and governor: one thread first, then two. They are compared by
 # the time of a thread for its array, in ms.
 Sharing = tuple[Row, ...]
@@ -95,12 +91,12 @@ def smt_section(rows: Sharing) -> Section:
         [(Column("threads"), lambda row: str(row.measured.threads))],
         [_AGAINST, *([_PUBLISHED] if any(row.published for row in rows) else [])],
         lambda row: "alone" if row.measured.threads == 1 and row.measured.sample else "",
-        [_NOTE],
+        [words.AGAINST_ONE_THREAD, *_not_compared(rows)],
     )
-    return Section(title_of(rows[0].measured.case, ("threads",)), tuple(_not_compared(rows)), table)
+    return Section(title_of(rows[0].measured.case, ("threads",)), table)
 
 
-def _not_compared(rows: Sharing) -> Iterator[str]:
+def _not_compared(rows: Sharing) -> list[str]:
     lacking = [
         row.measured.case
         for row in rows
@@ -109,18 +105,13 @@ def _not_compared(rows: Sharing) -> Iterator[str]:
         and row.measured.case.lost.usable
         and row.against is None
     ]
-    if lacking:
-        verb = "is" if len(lacking) == 1 else "are"
-        yield (
-            f"{names(lacking)} {verb} not compared: no run of one thread alone on the same kind of "
-            "core that could be compared with them."
-        )
+    return [words.NO_THREAD_ALONE.format(cases=words.rows(lacking))] if lacking else []
 
 
 def _others(row: Row) -> str:
     if row.against is None:
         return NOTHING
-    mappings = listed([one_line(other.case.mapping) for other in row.against.others])
+    mappings = ", ".join(one_line(other.case.mapping) for other in row.against.others)
     return f"{mappings} (1 thread)"
 
 

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from analysis import experiment_words as words
+from analysis.affinity.section import Section, title_of
 from analysis.affinity.timed_cases import cases_of, column_means
-from analysis.format.numbers import mean_count, percent
+from analysis.format.numbers import NOTHING, mean_count, percent
+from analysis.format.table import Column, Written, table_of
 from analysis.records.metrics import METRIC
 from analysis.records.team_looks import THREADMAP
 from analysis.results.node_files import NodeCpus, cpus_of, node_cpus
 from analysis.results.sources import Results
 from analysis.verdict.model import CaseFinding, Findings
-from analysis.verdict.phrases import listed, name, sentence
-from base.cpulist import MAX_CPU, named_cpus
-from base.text import one_line, plural
+from base.cpulist import MAX_CPU, format_cpulist
+from base.text import one_line
 
 # Threads times CPUs: a node with 2048 of each. Beyond that no file is believed.
 MAX_CELLS = 1 << 22
@@ -152,9 +154,11 @@ class _Masks(dict[str, tuple[int, ...]]):
         return self[text]
 
 
-def describe_team(team: Team) -> str:
-    """Return what a case's threads were allowed, and where they were seen."""
-    return f"{sentence(name(team.case))}: {'; '.join(_parts(team))}."
+def team_section(found: Sequence[Team]) -> Section:
+    """Return the section on the teams of one table: what threads were allowed, where they were."""
+    bindings = Counter(map(conclusion, found))
+    note = ", ".join(f"{count} {binding}" for binding, count in bindings.items())
+    return Section(title_of(found[0].case), table_of(_CAPTION, _COLUMNS, found, [note]))
 
 
 def conclusion(team: Team) -> str:
@@ -166,27 +170,26 @@ def conclusion(team: Team) -> str:
     return "split across kinds" if team.split else "bound"
 
 
-def _parts(team: Team) -> Iterator[str]:
-    yield f"{conclusion(team)}, {_allowed(team)}"
-    if team.split:
-        counts = [f"{plural(n, 'thread')} on {one_line(k)}-cores" for k, n in team.split.items()]
-        yield listed(counts)
-    shares = [f"{percent(share)} on {one_line(kind)}-cores" for kind, share in team.shares.items()]
-    looks = f" ({listed(shares)} of all looks)" if len(shares) > 1 else ""
-    yield f"seen on {plural(len(team.seen), 'CPU')}{looks}"
-    if team.moves is not None:
-        times = "time" if mean_count(team.moves) == "1" else "times"
-        yield f"its threads moved to another CPU {mean_count(team.moves)} {times} a run"
+def _by_kind(values: Mapping[str, object]) -> str:
+    return one_line(", ".join(f"{kind} {value}" for kind, value in values.items())) or NOTHING
 
 
-def _allowed(team: Team) -> str:
-    count, cpus = len(team.threads), named_cpus(team.allowed)
-    if team.single == count:
-        who = f"{count} threads" if count > 1 else "the thread"
-        return f"{who} bound to one CPU{' each' if count > 1 else ''}: {cpus}"
-    if team.single:
-        return f"{team.single} of {count} threads bound to one CPU, of the {cpus}"
-    if len(team.masks) == 1:
-        who = f"each of {count} threads" if count > 1 else "the thread"
-        return f"{who} may run on the {cpus}"
-    return f"{count} threads have {len(team.masks)} sets of CPUs, of the {cpus}"
+_CAPTION = "what threads were allowed, and where they were seen"
+_COLUMNS: tuple[Written[Team], ...] = (
+    (Column("mapping", right=False), lambda team: words.row(team.case)),
+    (Column("binding", right=False), conclusion),
+    (Column("threads"), lambda team: str(len(team.threads))),
+    (Column("with one CPU", "threads"), lambda team: str(team.single)),
+    (Column("sets of CPUs"), lambda team: str(len(team.masks))),
+    (Column("CPUs allowed", right=False), lambda team: format_cpulist(team.allowed) or NOTHING),
+    (Column("threads by kind", right=False), lambda team: _by_kind(team.split)),
+    (Column("CPUs seen"), lambda team: str(len(team.seen))),
+    (
+        Column("looks by kind", right=False),
+        lambda team: _by_kind({kind: percent(share) for kind, share in team.shares.items()}),
+    ),
+    (
+        Column("moves", "a run"),
+        lambda team: NOTHING if team.moves is None else mean_count(team.moves),
+    ),
+)

@@ -1,18 +1,12 @@
-"""Cases of the affinity experiments, whose programs time themselves: values and differences.
-
-What others published of the same experiments are single numbers, without deviations.
-"""
+"""Cases of the affinity experiments, whose programs time themselves: values and differences."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-
-import yaml
 
 from analysis.objectives import TIME, Objective
-from analysis.published import FOLDER
+from analysis.published.affinity import Published, published_of
 from analysis.records.metrics import METRIC
 from analysis.records.runs import good_runs
 from analysis.records.team_looks import THREADMAP
@@ -33,8 +27,6 @@ TIMES = {CONTENTION: "round_ms", SMT: "thread_ms", PINGPONG: "latency_ns"}
 APPS = (*TIMES, THREADMAP)
 # Measured by `pinstudy latency` beside the cases.
 LATENCY = "latency"
-# The selection of the two CPUs that were chosen well; others were left to chance (`all`).
-NEIGHBOURS = "neighbours"
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,25 +57,6 @@ class Against:
     def difference(self) -> Difference:
         """The ratio of the times, case / other."""
         return self.comparison.difference
-
-
-@dataclass(frozen=True)
-class Published:
-    """What was published of one placement; None where the publication does not give it.
-
-    `sizes` are the names of our sizes that ask for the same; empty where there are none. Times are
-    in ms, rates a second, `slowdown` is against one thread alone.
-    """
-
-    threads: int
-    selection: str
-    source: str
-    sizes: Sequence[str] = ()
-    time_ms: float | None = None
-    alone_ms: float | None = None
-    slowdown: float | None = None
-    l1d_miss_rate: float | None = None
-    rate_per_s: float | None = None
 
 
 @dataclass(frozen=True)
@@ -208,43 +181,11 @@ def cases_of(findings: Findings, app: str) -> list[CaseFinding]:
     """
     return [
         case
-        for case in _cases(findings, app)
-        if case.summary.key.table.ranks is None and not case.summary.key.beside
+        for case in findings.cases
+        if case.summary.key.table.app == app
+        and case.summary.key.table.ranks is None
+        and not case.summary.key.beside
     ]
-
-
-def cases_beside(findings: Findings, app: str) -> list[CaseFinding]:
-    """Return the cases of a program that the experiments leave out for their co-runners."""
-    return [case for case in _cases(findings, app) if case.summary.key.beside]
-
-
-def cases_of_ranks(findings: Findings, app: str) -> list[CaseFinding]:
-    """Return the cases of a program that the experiments leave out because they are of ranks."""
-    return [case for case in _cases(findings, app) if case.summary.key.table.ranks is not None]
-
-
-def _cases(findings: Findings, app: str) -> list[CaseFinding]:
-    return [case for case in findings.cases if case.summary.key.table.app == app]
-
-
-@cache
-def published(experiment: str) -> tuple[Published, ...]:
-    """Return what was published of an experiment, by its program's name."""
-    data = yaml.safe_load((FOLDER / "affinity.yaml").read_text(encoding="utf-8"))
-    sources = data["sources"]
-    return tuple(Published(**row | {"source": sources[row["source"]]}) for row in data[experiment])
-
-
-def published_of(experiment: str, size: str, selection: str) -> Published | None:
-    """Return what was published of a size and placement of an experiment."""
-    return next(
-        (
-            one
-            for one in published(experiment)
-            if one.selection == selection and (size in one.sizes or not one.sizes)
-        ),
-        None,
-    )
 
 
 def published_for(experiment: str, case: CaseFinding) -> Published | None:
@@ -255,8 +196,3 @@ def published_for(experiment: str, case: CaseFinding) -> Published | None:
         return None
     numbers = published_of(experiment, str(summary.key.table.size), selection)
     return numbers if numbers is not None and numbers.threads == summary.key.table.threads else None
-
-
-def sources_of(published: Iterable[Published | None]) -> str:
-    """Return where these numbers are from, each source once."""
-    return "; ".join(dict.fromkeys(one.source for one in published if one is not None))

@@ -17,6 +17,7 @@ from matplotlib.patches import Patch, Rectangle
 from matplotlib.ticker import LogLocator
 from numpy.typing import NDArray
 
+from analysis.experiment_words import ns
 from analysis.figures.drawing import Drawing, sentences
 from analysis.figures.rows import (
     LEGEND_IN,
@@ -36,10 +37,10 @@ from analysis.figures.style import (
     label_text,
 )
 from analysis.latency.agreement import LEVELS, kernel_groups
-from analysis.latency.clusters import Clusters, find_clusters
+from analysis.latency.clusters import Cluster, Clusters, find_clusters
 from analysis.latency.model import Latency
-from analysis.latency.sentences import groups, ns
-from base.text import plural
+from base.cpulist import format_cpulist
+from base.text import first_of, plural
 from runners.node.topology import Topology
 
 Array = NDArray[np.float64]
@@ -66,6 +67,8 @@ _TITLE_LETTER = 0.07
 # From this part of the scale on the colours are so light that black numbers have more contrast.
 _LIGHT = 0.44
 _CROSS = "\N{MULTIPLICATION SIGN}"
+# In the alt text.
+_MAX_GROUPS = 6
 _RIM = [patheffects.withStroke(linewidth=2.1, foreground=BLACK)]
 
 
@@ -257,9 +260,9 @@ def _caption(latency: Latency, clusters: Clusters) -> str:
 def _alt_text(latency: Latency, clusters: Clusters) -> str:
     (a, b, least), (c, d, most) = latency.nearest, latency.farthest
     levels = [
-        f"Level {level}: {groups([[latency.cpus[row] for row in one.rows] for one in of_level])}."
+        f"Level {level}: CPUs {_groups(latency, of_level)}."
         for level in range(1, clusters.levels + 1)
-        if (of_level := [one for one in clusters.found if one.level == level])
+        if (of_level := [found for found in clusters.found if found.level == level])
     ]
     measured = plural(len(latency.pairs), "pair")
     return sentences(
@@ -269,6 +272,11 @@ def _alt_text(latency: Latency, clusters: Clusters) -> str:
         "Clusters stand out as blocks on the diagonal." if levels else "No clusters stand out.",
         *levels,
     )
+
+
+def _groups(latency: Latency, clusters: Sequence[Cluster]) -> str:
+    cpus = sorted([latency.cpus[row] for row in cluster.rows] for cluster in clusters)
+    return first_of(list(map(format_cpulist, cpus)), _MAX_GROUPS)
 
 
 # Inches: what numbers take between the map and its layers, and a layer.

@@ -68,11 +68,12 @@ def table_of(
     caption: str,
     columns: Sequence[Written[Row]],
     rows: Iterable[Row],
-    notes: tuple[tuple[str, str], ...] = (),
+    notes: Iterable[str] = (),
 ) -> Table:
     """Return a table without raw values, from its columns and the objects of its rows."""
     cells = tuple(tuple(write(row) for _, write in columns) for row in rows)
-    return Table(caption, tuple(column for column, _ in columns), cells, notes)
+    of_all = tuple(("", note) for note in notes)
+    return Table(caption, tuple(column for column, _ in columns), cells, of_all)
 
 
 @dataclass

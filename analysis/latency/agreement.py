@@ -12,6 +12,7 @@ import numpy as np
 
 from analysis.latency.clusters import Cluster, Clusters, enough
 from analysis.latency.model import Array, Latency
+from base.text import one_line
 from runners.node.topology import Topology
 
 SIBLINGS, L2, L3, PACKAGE, NUMA = "SMT siblings", "L2", "L3", "package", "NUMA node"
@@ -19,8 +20,9 @@ SIBLINGS, L2, L3, PACKAGE, NUMA = "SMT siblings", "L2", "L3", "package", "NUMA n
 LEVELS = (SIBLINGS, L2, L3, PACKAGE, NUMA)
 # By a smaller factor a group is not nearer in any way that matters to thread placement.
 NO_NEARER = 1.05
-# Why a group of the kernel was not found; `partly` if a cluster has most of its CPUs.
-Why = Literal["unmeasured", "no nearer", "partly", "unclear"]
+# Whether a cluster and a group of the kernel are the same, or why the group is no cluster; `partly`
+# if a cluster has most of its CPUs.
+Outcome = Literal["found", "not the kernel's", "unmeasured", "no nearer", "partly", "unclear"]
 
 
 @dataclass(frozen=True)
@@ -37,36 +39,22 @@ class KernelGroup:
 
 
 @dataclass(frozen=True)
-class Measured:
-    """A measured cluster's CPUs, and the kernel's group of the same CPUs, None without one."""
+class Group:
+    """CPUs that are measured to be a cluster, or that the kernel groups; often they are both.
 
-    cpus: tuple[int, ...]
-    cluster: Cluster
-    same: KernelGroup | None
-
-
-@dataclass(frozen=True)
-class Denied:
-    """A group of the kernel that was not found as a cluster.
-
-    `within_ns` and `outside_ns` are medians, within and to the CPUs around it, None where no such
-    pair was measured. `nearest` are the CPUs of the measured cluster that shares most with it,
-    empty when none has more than half of both together.
+    `level` is that of the cluster, 0 without one; `kernel` is what the kernel calls the group,
+    empty where it knows none. `within_ns` and `outside_ns` are medians, within and to the CPUs
+    around it, None where no such pair was measured. `nearest` is the cluster that has most of the
+    CPUs of a group that is found `partly`.
     """
 
-    group: KernelGroup
+    cpus: tuple[int, ...]
+    level: int
+    kernel: tuple[str, ...]
     within_ns: float | None
     outside_ns: float | None
-    nearest: tuple[int, ...]
-
-    @property
-    def why(self) -> Why:
-        """Whether it was measured, whether its CPUs are nearer to each other than to others."""
-        if self.within_ns is None or self.outside_ns is None:
-            return "unmeasured"
-        if self.within_ns * NO_NEARER >= self.outside_ns:
-            return "no nearer"
-        return "partly" if self.nearest else "unclear"
+    outcome: Outcome
+    nearest: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -85,31 +73,46 @@ class LevelMatch:
 
 @dataclass(frozen=True)
 class Agreement:
-    """All of it: every measured cluster, the groups that were not found, the levels."""
+    """The clusters by level and size, then the kernel's groups that are none; and the levels."""
 
-    measured: tuple[Measured, ...]
-    denied: tuple[Denied, ...]
+    groups: tuple[Group, ...]
     levels: tuple[LevelMatch, ...]
+
+    @property
+    def of_levels(self) -> list[Group]:
+        """The groups that the kernel has by its levels, not by a core kind alone."""
+        return [group for group in self.groups if not {*LEVELS}.isdisjoint(group.kernel)]
 
 
 def compare(latency: Latency, clusters: Clusters) -> Agreement:
     """Compare the measured clusters with the kernel's topology in the file."""
-    groups = kernel_groups(latency.topology, latency.cpus)
-    by_cpus = {group.cpus: group for group in groups}
-    measured = tuple(
-        Measured(cpus, cluster, by_cpus.get(cpus))
+    kernel = kernel_groups(latency.topology, latency.cpus)
+    by_cpus = {group.cpus: group for group in kernel}
+    found = [
+        _found(_cpus(latency, cluster.rows), cluster, by_cpus.get(_cpus(latency, cluster.rows)))
         for cluster in clusters.found
-        for cpus in [_cpus(latency, cluster.rows)]
-    )
-    named = [group for group in groups if group.names]
-    clusters_found = {one.cpus for one in measured}
-    lacking = [group for group in named if group.cpus not in clusters_found]
+    ]
+    found.sort(key=lambda group: (group.level, len(group.cpus), group.kernel))
+    named = [group for group in kernel if group.names]
+    cpus_found = [group.cpus for group in found]
+    lacking = [group for group in named if group.cpus not in cpus_found]
+    if not enough(latency.both_ways):
+        lacking = []
     return Agreement(
-        measured,
-        tuple(_denied(latency, group, named, clusters_found) for group in lacking)
-        if enough(latency.both_ways)
-        else (),
+        (*found, *(_lacking(latency, group, named, cpus_found) for group in lacking)),
         tuple(_level(latency, clusters, level, named) for level in range(1, clusters.levels + 1)),
+    )
+
+
+def _found(cpus: tuple[int, ...], cluster: Cluster, same: KernelGroup | None) -> Group:
+    kind = (f"all {one_line(same.kind)}-cores",) if same and same.kind else ()
+    return Group(
+        cpus,
+        cluster.level,
+        (*same.names, *kind) if same else (),
+        cluster.within_ns,
+        cluster.outside_ns,
+        "found" if same else "not the kernel's",
     )
 
 
@@ -152,24 +155,29 @@ def _cpus(latency: Latency, rows: Iterable[int]) -> tuple[int, ...]:
     return tuple(latency.cpus[row] for row in rows)
 
 
-def _denied(
+def _lacking(
     latency: Latency,
     group: KernelGroup,
     named: Sequence[KernelGroup],
     clusters: Iterable[tuple[int, ...]],
-) -> Denied:
+) -> Group:
+    """Return a group of the kernel that was not found as a cluster."""
     mine = frozenset(group.cpus)
-    larger = [one.cpus for one in named if mine < frozenset(one.cpus)]
+    larger = [other.cpus for other in named if mine < frozenset(other.cpus)]
     around = min(larger, key=len, default=latency.cpus)
-    outside = _block(latency, group.cpus, [cpu for cpu in around if cpu not in mine])
+    within = _median(_direct(latency, group, named))
+    outside = _median(_block(latency, group.cpus, [cpu for cpu in around if cpu not in mine]))
     shared = {cpus: len(mine.intersection(cpus)) / len(mine.union(cpus)) for cpus in clusters}
     nearest = max(shared, key=lambda cpus: shared[cpus], default=())
-    return Denied(
-        group,
-        _median(_direct(latency, group, named)),
-        _median(outside),
-        nearest if shared.get(nearest, 0.0) > 0.5 else (),
-    )
+    outcome: Outcome = "unclear"
+    if within is None or outside is None:
+        outcome = "unmeasured"
+    elif within * NO_NEARER >= outside:
+        outcome = "no nearer"
+    elif shared.get(nearest, 0.0) > 0.5:
+        outcome = "partly"
+    nearest = nearest if outcome == "partly" else ()
+    return Group(group.cpus, 0, group.names, within, outside, outcome, nearest)
 
 
 def _direct(latency: Latency, group: KernelGroup, named: Sequence[KernelGroup]) -> Array:

@@ -2,38 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from analysis import experiment_words as words
 from analysis.affinity.c2c import lines_section
-from analysis.affinity.contention import contention_section
+from analysis.affinity.contention import contention_sections
 from analysis.affinity.experiments import Affinity
 from analysis.affinity.pingpong import pingpong_section
-from analysis.affinity.section import (
-    Section,
-    lacking,
-    lacking_beside,
-    lacking_ranks,
-    title_of,
-)
+from analysis.affinity.section import Section, lacking
 from analysis.affinity.smt import smt_section
-from analysis.affinity.team import describe_team
-from analysis.affinity.timed_cases import (
-    CONTENTION,
-    LATENCY,
-    PINGPONG,
-    SMT,
-    cases_beside,
-    cases_of,
-    cases_of_ranks,
-)
+from analysis.affinity.team import team_section
+from analysis.affinity.timed_cases import CONTENTION, LATENCY, PINGPONG, SMT
+from analysis.format.table import Column, Table
 from analysis.latency.model import Latency
 from analysis.latency.report import latency_findings
 from analysis.records.team_looks import THREADMAP
 from analysis.results.node_files import node_cpus
 from analysis.results.sources import Results
 from analysis.verdict.model import Findings
-from analysis.verdict.phrases import sentence
 from base import PINSTUDY
 from base.text import as_typed
 
@@ -88,74 +75,61 @@ def experiments(results: Results, affinity: Affinity, findings: Findings) -> lis
 
 
 def _parts(results: Results, affinity: Affinity, findings: Findings) -> dict[str, list[Section]]:
-    margin = findings.margin
     sections = {
-        CONTENTION: [contention_section(one, margin) for one in affinity.contention],
-        SMT: [smt_section(one) for one in affinity.sharing],
-        PINGPONG: [pingpong_section(one) for one in affinity.exchanges],
+        CONTENTION: [
+            list(contention_sections(found, findings.margin)) for found in affinity.contention
+        ],
+        SMT: [[smt_section(found)] for found in affinity.sharing],
+        PINGPONG: [[pingpong_section(found)] for found in affinity.exchanges],
+        THREADMAP: [[team_section(found)] for found in affinity.teams],
     }
-    parts = {name: _numbered(name, of_one) for name, of_one in sections.items() if of_one}
+    parts = {name: _numbered(name, found) for name, found in sections.items() if found}
     if affinity.lines is not None and affinity.lines.cases:
         node = node_cpus(results)
-        lines = [lines_section(cases, node) for cases in affinity.lines.groups()]
+        lines = [[lines_section(cases, node)] for cases in affinity.lines.groups()]
         parts.setdefault(CONTENTION, []).extend(_numbered("cache lines", lines))
-    if affinity.teams:
-        parts[THREADMAP] = [
-            Section(f"{at}. {title_of(teams[0].case)}", tuple(map(describe_team, teams)))
-            for at, teams in enumerate(affinity.teams, 1)
-        ]
     if affinity.latency is not None:
         parts[LATENCY] = list(_latency(affinity.latency))
     return parts
 
 
-def _numbered(name: str, sections: Sequence[Section]) -> list[Section]:
-    return [
-        replace(section, title=f"{at}. {section.title}", name=f"{sentence(name)} {at}")
-        for at, section in enumerate(sections, 1)
-    ]
+def _numbered(name: str, groups: Iterable[Sequence[Section]]) -> list[Section]:
+    """Return the sections of all groups; the first of each has its number in its title."""
+    numbered = []
+    for at, sections in enumerate(groups, 1):
+        for letter, section in zip(("", "b"), sections, strict=False):
+            title = f"{at}. {section.title}" if section.title else ""
+            table = f"{name.capitalize()} {at}{letter}"
+            numbered.append(replace(section, title=title, name=table))
+    return numbered
 
 
 def _latency(latency: Latency) -> Iterator[Section]:
     findings = latency_findings(latency)
-    yield Section("What the pairs of CPUs say", findings.sentences)
     for at, table in enumerate(findings.tables, 1):
-        yield Section("", (), table, f"Latency {at}")
+        yield Section("", table, f"Latency {at}")
     if findings.mappings:
-        pinned = (f"{sentence(what)}: {variables}." for what, variables in findings.mappings)
-        yield Section("Mappings that follow", tuple(pinned))
+        columns = Column("team", right=False), Column("environment", right=False)
+        yield Section("", Table("mappings that follow", columns, findings.mappings), "Mappings")
 
 
 def _absent(results: Results, affinity: Affinity, findings: Findings) -> dict[str, list[str]]:
-    absent = {
-        app: [
-            *lacking(cases_of(findings, app)),
-            *lacking_ranks(cases_of_ranks(findings, app)),
-            *lacking_beside(cases_beside(findings, app)),
-        ]
-        for app in affinity.apps
-    }
+    absent = {app: list(lacking(findings, app)) for app in affinity.apps}
     if CONTENTION in absent:
         absent[CONTENTION] += _no_lines(affinity)
     if affinity.why_no_latency:
-        absent[LATENCY] = [f"The latencies cannot be shown: {affinity.why_no_latency}."]
+        absent[LATENCY] = [words.NO_LATENCIES.format(why=affinity.why_no_latency)]
     elif affinity.latency is None:
-        absent[LATENCY] = [
-            "The latency between CPUs was not measured here; "
-            f"`{PINSTUDY} latency --into {as_typed(results.name)}` does that, and the report then "
-            "has its heat map and what follows from it."
-        ]
+        command = f"{PINSTUDY} latency --into {as_typed(results.name)}"
+        absent[LATENCY] = [words.MEASURE_LATENCIES.format(command=command)]
     return absent
 
 
 def _no_lines(affinity: Affinity) -> Iterator[str]:
     """Yield why the cache lines that cores took from each other are not known."""
     if affinity.lines is None:
-        yield (
-            "Nobody looked which cache lines cores took from each other (HITM): the study does not "
-            "collect c2c."
-        )
+        yield words.NO_C2C
         return
     if affinity.lines.unavailable:
-        yield f"Contended cache lines could not be looked for: {affinity.lines.unavailable}."
-    yield from (f"{one}." for one in affinity.lines.passed_over)
+        yield words.NO_CACHE_LINES.format(why=affinity.lines.unavailable)
+    yield from affinity.lines.passed_over

@@ -11,7 +11,7 @@ from base import PINSTUDY
 from base.errors import StudyError, UserError
 from base.text import as_typed
 from pinstudy.options import INTO, RESULTS, node_options
-from pinstudy.output import ALL_LIBRARIES, print_json, say, terminal_width, without_library, wrap
+from pinstudy.output import ALL_LIBRARIES, print_json, say, without_library, wrap
 
 if TYPE_CHECKING:
     from runners.latency.pairs import LatencyPlan
@@ -159,6 +159,6 @@ def _show(path: Path, folder: Path, as_json: bool) -> None:
     if as_json:
         print_json(findings_data(findings) | {"files": [str(file) for file in files]})
         return
-    say(latency_text(findings, terminal_width()))
+    say(latency_text(findings))
     for file in files:
         say(f"written: {file}")

@@ -111,7 +111,7 @@ def test_few_samples_are_noted(tmp_path: Path) -> None:
     assert [row[:4] for row in table.cells[:1]] == [
         ("scheduler (a)", "0x55d0c0de4000", "5", "25 %")
     ]
-    assert table.notes[0] == ("a", "so few samples tell little of shares")
+    assert dict(table.notes)["a"] == "so few samples tell little of shares"
 
 
 def test_no_hitm_is_a_finding_and_no_measurement_is_none(tmp_path: Path) -> None:
@@ -123,7 +123,7 @@ def test_no_hitm_is_a_finding_and_no_measurement_is_none(tmp_path: Path) -> None
         ("pcores", "n/a (a)", "-"),
         ("same-cpu", "-", "0 (b)"),
     ]
-    assert section.table.notes[:2] == (
+    assert section.table.notes[-2:] == (
         ("a", "the program under perf c2c: timeout: 5 s"),
         ("b", "of 4000 sampled loads"),
     )
@@ -149,11 +149,13 @@ def test_a_table_has_the_lines_of_each_case_with_counts_and_code(tmp_path: Path)
         "remote (samples)": "0",
         "stores (samples)": "3",
         "CPUs: samples": "12 (E): 60, 0 (P): 50",
-        "code": "contend and std::atomic<int>::fetch_add",
+        "code": "contend; std::atomic<int>::fetch_add",
     }
     assert (len(section.table.cells), last[1]) == (5, "0x55d0c0de4100 (b)")
     assert dict(section.table.notes)["a"] == many_kinds["kinds"]
     assert dict(section.table.notes)["b"].startswith("2 more lines")
+    conclusion = "most contended: scheduler, line 0x55d0c0de4000 (40 HITM samples)"
+    assert section.table.notes[0] == ("", conclusion)
 
 
 def test_cases_of_ranks_are_a_group_of_their_own_and_say_so(tmp_path: Path) -> None:

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from analysis.affinity.contention import Contention, contention, contention_section
+from analysis.affinity.contention import Contention, contention, contention_sections
+from analysis.format.table import Table
 from tests.analysis.affinity.made_results import NO_L1D, ROUNDS, Affinity
 from tests.analysis.affinity.opened import opened, opened_records
+from tests.support.results import cells_by_title, notes_of
 
 
 @pytest.fixture(scope="module")
@@ -18,6 +20,11 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> list[Contention]:
 
 def integers(folder: Path, study: Affinity) -> Contention:
     return contention(*opened(folder, study))[0]
+
+
+def tables(found: Contention) -> list[Table]:
+    """Return the table of the cases, and that of who pins them."""
+    return [section.table for section in contention_sections(found, 0.01)]
 
 
 def ratios(found: Contention) -> dict[str, float]:
@@ -46,21 +53,24 @@ def test_each_placement_is_compared_with_the_scheduler_s_by_the_time_of_a_round(
 def test_what_was_not_counted_has_its_reason(tmp_path: Path) -> None:
     found = integers(tmp_path, Affinity(apps=("contention",), l1d=False))
 
-    section = contention_section(found, 0.01)
+    table, _ = tables(found)
 
     assert found.no_l1d == NO_L1D
-    assert section.sentences[-1] == f"L1 load misses were not counted: {NO_L1D}."
-    assert not any("L1" in column.name for column in section.table.columns)
+    assert f"L1 load misses not counted: {NO_L1D}" in notes_of(table)
+    assert not any("L1" in column.name for column in table.columns)
 
 
 def test_few_runs_are_shown_and_not_compared(tmp_path: Path) -> None:
     found = integers(tmp_path, Affinity(apps=("contention",), repetitions=1))
 
-    section = contention_section(found, 0.01)
+    table, of_pinning = tables(found)
 
     assert ratios(found) == {}
-    assert "not compared, too few runs" in " ".join(section.sentences)
-    assert section.table.cells[0][:4] == ("1", "scheduler", "0-15", "1")
+    assert found.same[0].why_not == "few"
+    outcome = cells_by_title(of_pinning)["outcome"]
+    assert outcome == "not compared: too few runs, or not in turn"
+    assert table.cells[0][:4] == ("1", "scheduler", "0-15", "1")
+    assert notes_of(table)[0] == "nothing is compared"
 
 
 def test_without_the_scheduler_s_case_nothing_is_compared_with_it(tmp_path: Path) -> None:
@@ -77,9 +87,9 @@ def test_runs_whose_placement_is_not_proved_are_counted(tmp_path: Path) -> None:
     unproved = {"placement": {"verdict": "unproved"}, "unavailable": {"placement": "too short"}}
     found = integers(tmp_path, Affinity(apps=("contention",), l1d=False, beside=unproved))
 
-    assert found.same[0].proved == (0, 0)
-    text = " ".join(contention_section(found, 0.01).sentences)
-    assert "showed that placement in 0 of 10 and 0 of 10 runs" in text
+    row = cells_by_title(tables(found)[1])
+    assert row["placement proved (by itself)"] == "0 of 10"
+    assert row["placement proved (from outside)"] == "0 of 10"
 
 
 def test_cases_that_lost_runs_to_placement_are_not_called_too_few(tmp_path: Path) -> None:
@@ -90,9 +100,8 @@ def test_cases_that_lost_runs_to_placement_are_not_called_too_few(tmp_path: Path
 
     found = contention(*opened_records(tmp_path, records))[0]
 
-    text = " ".join(contention_section(found, 0.01).sentences)
-    assert "not compared, too many runs lost" in text
-    assert "not compared, too few runs" not in text
+    assert found.same[0].why_not == "lost"
+    assert cells_by_title(tables(found)[1])["outcome"] == "not compared: too many runs lost"
 
 
 def test_pinning_by_the_program_in_another_attempt_is_noted(tmp_path: Path) -> None:
@@ -102,5 +111,16 @@ def test_pinning_by_the_program_in_another_attempt_is_noted(tmp_path: Path) -> N
     ]
     found = contention(*opened_records(tmp_path, records))[0]
 
-    (text,) = [s for s in contention_section(found, 0.01).sentences if "pin themselves" in s]
-    assert "no attempt at the study made runs of both" in text
+    (note,) = [text for text in notes_of(tables(found)[1]) if "no attempt" in text]
+    assert "#2 same-cpu-pin-program, #3 same-cpu-pin" in note
+
+
+def test_who_pins_is_compared_and_its_placement_proved(tmp_path: Path) -> None:
+    _, of_pinning = tables(integers(tmp_path, Affinity(apps=("contention",))))
+
+    row = cells_by_title(of_pinning)
+    assert (row["by itself"], row["from outside"]) == ("#2 same-cpu-pin-program", "#3 same-cpu-pin")
+    assert (row["pinned by"], row["CPUs"], row["outcome"]) == ("omp-places", "0,2", "equivalent")
+    assert row["placement proved (by itself)"] == "10 of 10"
+    conclusion = "who pins makes no difference (within 1 %) in 1 of 1 pair"
+    assert notes_of(of_pinning) == [conclusion]

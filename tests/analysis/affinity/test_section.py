@@ -7,13 +7,14 @@ from pathlib import Path
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from analysis.affinity.contention import contention, contention_section
+from analysis.affinity.contention import contention, contention_sections
 from analysis.affinity.pingpong import exchanges, pingpong_section
 from analysis.affinity.section import Section
 from analysis.affinity.smt import sharing, smt_section
-from analysis.affinity.team import describe_team, teams
-from analysis.affinity.timed_cases import SMT, published_of
+from analysis.affinity.team import team_section, teams
+from analysis.affinity.timed_cases import SMT
 from analysis.published import names
+from analysis.published.affinity import published_of
 from analysis.results.sources import open_results
 from base.errors import UserError
 from tests.analysis.affinity.opened import opened
@@ -23,18 +24,22 @@ def written(section: Section) -> str:
     titles = [column.title for column in section.table.columns]
     rows = [" | ".join(row) for row in (titles, *section.table.cells)]
     notes = [text for _, text in section.table.notes]
-    return "\n".join([f"# {section.title}", *section.sentences, *rows, *notes])
+    return "\n".join([f"# {section.title}", *rows, *notes])
 
 
 def test_all_that_is_told_of_a_study(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     results, findings = opened(tmp_path)
 
-    sections = [contention_section(one, 0.01) for one in contention(results, findings)]
+    sections = [
+        section
+        for found in contention(results, findings)
+        for section in contention_sections(found, 0.01)
+    ]
     sections += [smt_section(one) for one in sharing(results, findings)]
     sections += [pingpong_section(one) for one in exchanges(results, findings)]
-    of_teams = [describe_team(team) for team in teams(results, findings)]
+    sections.append(team_section(teams(results, findings)))
 
-    assert "\n".join([*map(written, sections), *of_teams]) == snapshot
+    assert "\n".join(map(written, sections)) == snapshot
 
 
 def test_times_are_published_for_arrays_of_the_published_length_only() -> None:

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from analysis.affinity.team import MAX_CELLS, Team, conclusion, describe_team, teams
+from analysis.affinity.team import MAX_CELLS, Team, conclusion, team_section, teams
 from tests.analysis.affinity.made_results import Affinity
 from tests.analysis.affinity.opened import opened, opened_records
 from tests.analysis.report.made_results import DIGEST
-from tests.support.results import record
+from tests.support.results import cells_by_title, record
 
 Thread = tuple[str, dict[str, int]]
 
@@ -34,32 +34,43 @@ def team_of(folder: Path, *runs: Sequence[Thread]) -> Team:
 
 
 @pytest.mark.parametrize(
-    ("threads", "word", "expected"),
+    ("threads", "binding", "single", "masks", "allowed", "kinds"),
     [
-        ([("0", {"0": 9}), ("0-15", {"4": 9})], "free", "1 of 2 threads bound to one CPU, of the"),
-        ([("0-3", {"0": 9}), ("0-3", {"1": 9})], "bound", "each of 2 threads may run on the CPUs "),
-        ([("3", {"3": 9})], "bound", "the thread bound to one CPU: CPU 3"),
+        ([("0", {"0": 9}), ("0-15", {"4": 9})], "free", "1", "2", "0-15", "-"),
+        ([("0-3", {"0": 9}), ("0-3", {"1": 9})], "bound", "0", "1", "0-3", "-"),
+        ([("3", {"3": 9})], "bound", "1", "1", "3", "-"),
+        ([("0", {"0": 9}), ("12", {"12": 9})], "split across kinds", "2", "2", "0,12", "P 1, E 1"),
         (
-            [("0", {"0": 9}), ("12", {"12": 9})],
-            "split across kinds",
-            "1 thread on P-cores and 1 th",
+            [("0-3", {"0": 9}), ("12-15", {"12": 9})],
+            *("split across kinds", "0", "2", "0-3,12-15", "P 1, E 1"),
         ),
-        ([("0-3", {"0": 9}), ("12-15", {"12": 9})], "split across kinds", "2 sets of CPUs"),
-        ([("0-13", {"0": 9}), ("12-15", {"12": 9})], "bound", "2 sets of CPUs, of the CPUs 0-15"),
-        ([("0-1", {"0": 9})] * 3, "oversubscribed", "each of 3 threads may run on the CPUs 0-1"),
+        ([("0-13", {"0": 9}), ("12-15", {"12": 9})], "bound", "0", "2", "0-15", "-"),
+        ([("0-1", {"0": 9})] * 3, "oversubscribed", "0", "1", "0-1", "-"),
         # Three CPUs for three threads, of which two have only one of these between them.
-        ([("0", {}), ("0", {}), ("1-2", {})], "oversubscribed", "2 of 3 threads bound to one CPU"),
+        ([("0", {}), ("0", {}), ("1-2", {})], "oversubscribed", "2", "2", "0-2", "-"),
         # The same where no thread has one CPU only.
-        ([("0-1", {}), ("0-1", {}), ("0-1", {}), ("2-5", {})], "oversubscribed", "2 sets of CPUs"),
+        ([("0-1", {})] * 3 + [("2-5", {})], "oversubscribed", "0", "2", "0-5", "-"),
     ],
 )
-def test_each_way_of_binding_has_its_words(
-    tmp_path: Path, threads: list[Thread], word: str, expected: str
+def test_each_way_of_binding_has_its_row(
+    tmp_path: Path,
+    threads: list[Thread],
+    binding: str,
+    single: str,
+    masks: str,
+    allowed: str,
+    kinds: str,
 ) -> None:
     found = team_of(tmp_path, threads)
 
-    assert conclusion(found) == word
-    assert expected in describe_team(found)
+    assert conclusion(found) == binding
+    row = cells_by_title(team_section([found]).table)
+    assert row["binding"] == binding
+    assert row["threads"] == str(len(threads))
+    assert row["with one CPU (threads)"] == single
+    assert row["sets of CPUs"] == masks
+    assert row["CPUs allowed"] == allowed
+    assert row["threads by kind"] == kinds
 
 
 def test_free_means_the_cpus_that_the_study_s_process_had(tmp_path: Path) -> None:
@@ -78,7 +89,7 @@ def test_a_record_with_more_masks_than_any_node_has_takes_no_time(tmp_path: Path
     found = team_of(tmp_path, masks)
 
     assert sum(len(mask) for mask in found.masks) < 2 * MAX_CELLS
-    assert describe_team(found)
+    assert team_section([found]).table.cells
 
 
 def test_looks_of_all_runs_are_added_up_thread_by_thread(tmp_path: Path) -> None:
@@ -143,7 +154,7 @@ def test_what_cannot_be_is_not_believed(tmp_path: Path, allowed: object, seen: o
 
     assert found.allowed == ()
     assert dict(found.seen) == {0: 5}
-    assert describe_team(found)
+    assert team_section([found]).table.cells
 
 
 def test_without_kinds_there_are_no_shares(tmp_path: Path) -> None:
@@ -151,7 +162,8 @@ def test_without_kinds_there_are_no_shares(tmp_path: Path) -> None:
     path = tmp_path / "nodes" / f"{DIGEST}.json"
     path.write_text(json.dumps({"topology": {"kinds": [{"name": 3}, "P"], "cores": "none"}}))
 
-    texts = [describe_team(team) for team in teams(results, findings)]
+    rows = team_section(teams(results, findings)).table
 
-    assert "kinds" not in " ".join(texts)
-    assert "cores" not in " ".join(texts).replace("pcores-pin", "")
+    for at in range(len(rows.cells)):
+        row = cells_by_title(rows, at)
+        assert (row["threads by kind"], row["looks by kind"]) == ("-", "-")

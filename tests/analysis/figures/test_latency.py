@@ -116,7 +116,7 @@ def test_the_alt_text_names_extremes_and_clusters(tmp_path: Path) -> None:
     assert "Heat map of 16 CPUs, 120 pairs measured" in alt
     assert "24.2 ns between CPUs 3 and 5" in alt
     assert "between CPUs 1 and 12" in alt
-    assert "Level 1: CPUs 0-7 and 8-15" in alt
+    assert "Level 1: CPUs 0-7; 8-15" in alt
 
 
 @pytest.mark.parametrize("style", FORMATS)

@@ -26,6 +26,7 @@ from tests.analysis.latency.made_latency import (
     noisy,
     write_latency_file,
 )
+from tests.support.results import notes_of
 
 
 def findings_of(folder: Path, planted: Planted, **options: Any) -> LatencyFindings:  # noqa: ANN401
@@ -35,12 +36,13 @@ def findings_of(folder: Path, planted: Planted, **options: Any) -> LatencyFindin
 
 
 def text_of(findings: LatencyFindings) -> str:
-    return "\n".join(findings.sentences)
+    """Return what stands under the tables."""
+    return "\n".join(note for table in findings.tables for note in notes_of(table))
 
 
-def clusters_in(findings: LatencyFindings) -> list[tuple[str, ...]]:
-    """Return level, number, what the kernel says and its most similar level of the clusters."""
-    tables = [one for one in findings.tables if one.caption.startswith("Clusters")]
+def groups_in(findings: LatencyFindings) -> list[tuple[str, ...]]:
+    """Return level, number, what the kernel says, outcome and most similar level of the groups."""
+    tables = [table for table in findings.tables if table.caption.startswith("Clusters")]
     return [(row[0], row[1], *row[5:]) for table in tables for row in table.cells]
 
 
@@ -54,84 +56,79 @@ def ring(n: int) -> Array:
 
 
 @pytest.mark.parametrize(
-    ("planted", "clusters", "sentences"),
+    ("planted", "structure", "groups"),
     [
         pytest.param(
             PLANTED["packages"],
+            "agrees",
             [
-                ("1", "16", "SMT siblings", "SMT siblings (1.00)"),
-                ("2", "2", "package, NUMA node", "package (1.00)"),
+                ("1", "16", "SMT siblings", "found", "SMT siblings (1.00)"),
+                ("2", "2", "package, NUMA node", "found", "package (1.00)"),
             ],
-            ["agrees: 16 cores with siblings and 2 packages were all found"],
             id="clusters that the kernel tells",
         ),
         pytest.param(
             PLANTED["hybrid-denied"],
+            "differs",
             [
-                ("1", "8", "SMT siblings, L2", "SMT siblings (1.00)"),
-                ("2", "1", "all P-cores", "-"),
-            ],
-            [
-                "The kernel says that CPUs 16-19, 20-23, 24-27 and 28-31 each share an L2; ",
-                "they are no nearer to each other (",
-                "agrees in part: 8 cores with siblings were found",
+                ("1", "8", "SMT siblings, L2", "found", "SMT siblings (1.00)"),
+                ("2", "1", "all P-cores", "found", "-"),
+                ("-", "4", "L2", "no nearer than to those around", "-"),
             ],
             id="modules that are no nearer",
         ),
         pytest.param(
             Planted(12, 70.0, ((every(0, 4), 30.0), (every(4, 8), 30.0))),
-            [("1", "2", "no such group", "-")],
-            [],
+            "unnamed",
+            [("1", "2", "-", "no such group", "-")],
             id="a cluster that the kernel does not know",
         ),
-        pytest.param(
-            Planted(
-                16,
-                80.0,
-                ((every(0, 7), 25.0), (every(8, 16), 25.0)),
-                l3=(every(0, 8), every(8, 16)),
-            ),
-            None,
-            ["CPUs 0-7 share an L3; measured, CPUs 0-6 are the cluster, without CPU 7"],
-            id="a group of which the kernel says too much",
-        ),
-        pytest.param(
-            PLANTED["alike"],
-            [],
-            ["No clusters: all pairs are alike within noise"],
-            id="equal CPUs",
-        ),
-        pytest.param(
-            PLANTED["two"],
-            [],
-            [
-                "With two cores there is no order to choose",
-                # What was published stands beside, with its source.
-                "15.5 -> 16.6 million/s (+7.1 %)",
-                "quoted at second hand; the original was not seen",
-            ],
-            id="two cores",
-        ),
+        pytest.param(PLANTED["alike"], "alike", [], id="equal CPUs"),
+        pytest.param(PLANTED["two"], "one pair", [], id="two cores"),
     ],
 )
 def test_the_kernels_topology_is_compared_with_the_measurements(
-    tmp_path: Path,
-    planted: Planted,
-    clusters: list[tuple[str, ...]] | None,
-    sentences: list[str],
+    tmp_path: Path, planted: Planted, structure: str, groups: list[tuple[str, ...]]
 ) -> None:
     findings = findings_of(tmp_path, planted)
 
-    text = text_of(findings)
-    assert all(sentence in text for sentence in sentences), text
-    assert clusters is None or clusters_in(findings) == clusters
+    assert findings.structure == structure
+    assert groups_in(findings) == groups
+
+
+def test_the_kernels_groups_that_are_no_clusters_have_their_latencies(tmp_path: Path) -> None:
+    findings = findings_of(tmp_path, PLANTED["hybrid-denied"])
+
+    lacking = [group for group in findings.agreement.groups if group.outcome != "found"]
+    assert [group.cpus for group in lacking] == [tuple(every(n, n + 4)) for n in (16, 20, 24, 28)]
+    for group in lacking:
+        assert group.within_ns == pytest.approx(50.0, rel=0.05)
+        assert group.outside_ns == pytest.approx(40.0, rel=0.05)
+    assert "the kernel's groups agree in part: 8 of 12 found" in text_of(findings)
+
+
+def test_a_group_of_which_the_kernel_says_too_much_names_the_cluster(tmp_path: Path) -> None:
+    l3 = every(0, 8), every(8, 16)
+    planted = Planted(16, 80.0, ((every(0, 7), 25.0), (every(8, 16), 25.0)), l3=l3)
+
+    findings = findings_of(tmp_path, planted)
+
+    assert ("-", "1", "L3", "the cluster is 0-6", "-") in groups_in(findings)
+
+
+def test_two_cores_have_no_order_and_what_was_published_beside(tmp_path: Path) -> None:
+    text = text_of(findings_of(tmp_path, PLANTED["two"]))
+
+    assert "two cores leave no order to choose" in text
+    assert "15.5 to 16.6 million/s (+7.1 %)" in text
+    assert "quoted at second hand; the original was not seen" in text
 
 
 def test_differences_without_groups_are_not_called_noise(tmp_path: Path) -> None:
-    text = text_of(findings_of(tmp_path, PLANTED["alike"], medians=ring(24), spread=0.005))
+    findings = findings_of(tmp_path, PLANTED["alike"], medians=ring(24), spread=0.005)
 
-    assert "pairs differ" in text
-    assert "no group of CPUs stands apart" in text
+    assert findings.structure == "no group"
+    assert "no group stands apart" in text_of(findings)
 
 
 def test_few_pairs_have_the_kernels_nearness_and_no_clusters(tmp_path: Path) -> None:
@@ -141,7 +138,7 @@ def test_few_pairs_have_the_kernels_nearness_and_no_clusters(tmp_path: Path) -> 
 
     findings = findings_of(tmp_path, PLANTED["hybrid"], medians=medians)
 
-    assert "Clusters cannot be told" in text_of(findings)
+    assert findings.structure == "too few pairs"
     nearness = {(row[0], row[1]): float(row[3]) for row in findings.tables[1].cells}
     assert nearness["SMT siblings", "P"] == pytest.approx(6.0, rel=0.1)
     assert nearness["one L2", "E"] == pytest.approx(28.0, rel=0.1)
@@ -246,7 +243,7 @@ def test_teams_take_one_cpu_a_core_and_the_best_kind_first(tmp_path: Path) -> No
     # A chain leaves a module when it has all of it.
     modules = [(cpu - 16) // 4 for cpu in every_core[8:]]
     assert sum(a != b for a, b in pairwise(modules)) == 3
-    assert "The core kinds (P, E) are not equally fast" in text_of(findings)
+    assert "core kinds differ in speed (P, E)" in text_of(findings)
 
 
 def test_pairs_are_put_beside_each_other(tmp_path: Path) -> None:
@@ -269,9 +266,7 @@ def test_neighbours_of_which_nothing_is_known_leave_the_gain_open(
 
     findings = findings_of(tmp_path, PLANTED["alike"], medians=medians)
 
-    notes = [text for _, text in findings.tables[-1].notes]
-    reason = f"what the order gains cannot be told: some of the neighbours {why}"
-    assert reason in notes[1]
+    assert f"gain unknown, some of the neighbours {why}" in text_of(findings)
 
 
 def test_a_busy_node_is_reported(tmp_path: Path) -> None:
@@ -280,8 +275,9 @@ def test_a_busy_node_is_reported(tmp_path: Path) -> None:
     content["pairs"][0]["runs"][1]["switched"] = 3
     busy = latency_findings(read_latency(write_latency_file(tmp_path, content)))
 
+    assert (quiet.switched, busy.switched) == (0, 3)
     assert "switched out" not in text_of(quiet)
-    assert "Threads were switched out 3 times while they measured" in text_of(busy)
+    assert "threads were switched out 3 times" in text_of(busy)
 
 
 @pytest.mark.parametrize("name", ["two", "alike", "hybrid", "hybrid-denied", "packages"])
@@ -300,15 +296,17 @@ def test_findings_are_json_that_any_program_reads(
     assert [one["cpu"] for one in data["partners"]] == every(0, planted.cpus)
     assert data["disturbed"] == ([[0, 1]] if planted.cpus > 2 else [])
     assert all(mapping["environment"].startswith("OMP_PLACES=") for mapping in data["mappings"])
+    assert data["structure"] == findings.structure
+    assert {group["outcome"] for group in data["groups"]} <= {"found", "no nearer"}
 
 
-def test_text_has_every_sentence_and_every_mapping(tmp_path: Path) -> None:
+def test_text_has_every_table_and_every_mapping(tmp_path: Path) -> None:
     findings = findings_of(tmp_path, PLANTED["hybrid"])
 
-    text = " ".join(latency_text(findings, 80).split())
+    text = latency_text(findings)
 
-    for sentence in findings.sentences:
-        assert sentence in text
+    for table in findings.tables:
+        assert table.caption in text
     for _, environment in findings.mappings:
         assert environment in text
 
@@ -330,7 +328,10 @@ def test_of_many_reasons_for_pairs_left_out_the_rest_is_counted(tmp_path: Path) 
 
     findings = latency_findings(read_latency(write_latency_file(tmp_path, content)))
 
-    assert "CPU 4 went away and 2 more." in text_of(findings)
+    assert (
+        "left out: 5 pairs: CPU 2 went away; CPU 3 went away; CPU 4 went away and 2 more"
+        in text_of(findings)
+    )
 
 
 def test_no_team_has_a_cpu_of_which_no_pair_was_measured(tmp_path: Path) -> None:

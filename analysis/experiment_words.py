@@ -1,0 +1,146 @@
+"""Short templates for what is measured of placements: latencies, affinity, results side by side.
+
+They decide nothing. A template is one idea; its numbers are rounded here or by who fills it in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from analysis.format.numbers import fixed, in_percent, signed_in_percent
+from analysis.published.affinity import Published, sources_of
+from analysis.verdict.model import CaseFinding, Comparison
+from analysis.verdict.tables import ratio_interval, ratio_text
+from base.text import first_of, one_line, plural
+
+# Latencies. By whether pairs show clusters, and whether these are the kernel's groups.
+CLUSTERS = {
+    "one pair": "clusters: two CPUs make one pair",
+    "too few pairs": "clusters: unknown, {pairs} of {possible} pairs measured; --pairs all",
+    "alike": "no clusters: all pairs are alike within noise (scatter {scatter})",
+    "no group": "no clusters: pairs differ (nine of ten: {low} to {high}), no group stands apart",
+    "unnamed": "clusters that no level of the kernel's names",
+    "agrees": "the kernel's groups agree: {found} of {named} found",
+    "differs": "the kernel's groups agree in part: {found} of {named} found",
+}
+# By whether a cluster and a group of the kernel are the same.
+GROUPS = {
+    "found": "found",
+    "not the kernel's": "no such group",
+    "unmeasured": "too few pairs measured",
+    "no nearer": "no nearer than to those around",
+    "partly": "the cluster is {nearest}",
+    "unclear": "nearer, but not beyond noise",
+}
+MEASURED = "{pairs} of {possible} by {method}, {lines} a pair, {samples}"
+METHODS = {"cas": "compare-and-swap (cas)", "store": "stores and loads (store)"}
+SWITCHED_OUT = (
+    "something else ran here: threads were switched out {times}",
+    "medians bear that; means and rates do not",
+)
+LEFT_OUT = "left out: {count}: {why}"
+REST_IN = "the first {shown} of {rows}; the others: {where}"
+DISTURBED = "disturbed, over three times the way over a third CPU: CPUs {pairs}"
+ONE_CORE = "no orders: one core was measured, a team needs two"
+TWO_CORES = "two cores leave no order to choose"
+UNKNOWN_GAIN = "what an order gains is unknown: take the chosen one"
+NO_GAIN = "no order gains beyond noise: take the numerical one"
+BEST_ORDER = "an order gains most for {team}: {gain} % (95 %: {interval})"
+GAIN_UNKNOWN = "{team}: gain unknown, {why}"
+GAIN_IS_JUDGED = (
+    "the gain is judged by measurements that did not choose the order",
+    "the chosen order's rate is of those that chose it, and flatters it",
+)
+KINDS_DIFFER = "core kinds differ in speed ({kinds}): the best kind comes first"
+
+# Affinity.
+NOTHING_COMPARED = "nothing is compared"
+# By the reason that two cases are not compared.
+NOT_COMPARED = {
+    "lost": "too many runs lost",
+    "modes": "runs in several modes",
+    "few": "too few runs, or not in turn",
+}
+PINNED_ALIKE = "who pins makes no difference (within {margin} %) in {equivalent} of {placements}"
+ACROSS_ATTEMPTS = "no attempt made runs of both: {cases}; the node may have changed between"
+OTHER_MACHINES = "published numbers are of other machines: {sources}"
+NOT_COUNTED = "L1 load misses not counted: {why}"
+NO_THREAD_ALONE = "not compared: {cases}: no comparable run of one thread on that kind of core"
+NO_RUN = "no run used: {cases}{how}"
+LOST = "not compared: {lost}"
+ONE_PROCESS = "an experiment compares threads of one process"
+CO_RUNNER = "a co-runner shares what the experiment is about"
+AGAINST_ONE_THREAD = (
+    "ratio: to one thread alone on the same kind of core; of two kinds, to the mean of both"
+)
+ONE_WAY = (
+    "one-way time: half a round trip; means are over runs",
+    "a run's rate: the harmonic mean of its samples' one-way transfers a second",
+)
+MOST_CONTENDED = "most contended: {mapping}, line {line} ({samples})"
+CACHE_LINES = (
+    "one execution of each case under perf c2c, which is none of its runs",
+    "HITM: a load that found its line modified in another core's cache",
+    "local: in the same NUMA node; remote: in another",
+)
+NO_C2C = "cache lines that cores took from each other (HITM): the study does not collect c2c"
+NO_CACHE_LINES = "contended cache lines not known: {why}"
+NO_LATENCIES = "latencies not shown: {why}"
+MEASURE_LATENCIES = "latency between CPUs not measured: `{command}`"
+
+_MAX_ROWS = 6
+
+
+def row(case: CaseFinding) -> str:
+    """Return a case's row and mapping: `#3 pcores-pin`, `#6 unpinned [scx_lavd]`."""
+    under = f" [{case.summary.key.scheduling}]" if case.summary.key.scheduling else ""
+    return one_line(f"#{case.number} {case.full_mapping}{under}")
+
+
+def rows(cases: Iterable[CaseFinding]) -> str:
+    """Return the rows of cases, the first six by name."""
+    return first_of(list(map(row, cases)), _MAX_ROWS, ", ")
+
+
+def ns(value: float) -> str:
+    """Return a time in ns, to the tenth."""
+    return f"{fixed(value, 1)} ns"
+
+
+def one_way(near: tuple[int, int, float], far: tuple[int, int, float], median: float) -> str:
+    """Return the range of one-way times; `near` and `far` are two CPUs and their ns."""
+    if near == far:
+        return f"one way: {ns(median)}"
+    ends = " to ".join(f"{ns(time)} (CPUs {a}, {b})" for a, b, time in (near, far))
+    return f"one way: {ends}, {ns(median)} in the median pair"
+
+
+def published_rates(chance: Published, near: Published) -> str:
+    """Return what was published of neighbours that were chosen well, in transfers a second."""
+    before, after = chance.rate_per_s or 0.0, near.rate_per_s or 0.0
+    gain = signed_in_percent(after / before - 1, 2)
+    return (
+        f"published: {before / 1e6:g} to {after / 1e6:g} million/s ({gain} %) by choosing "
+        f"neighbours well ({sources_of([chance, near])})"
+    )
+
+
+def least_and_most(compared: Iterable[tuple[CaseFinding, Comparison]]) -> str:
+    """Return which cases take least and most of the time that they are compared with."""
+    ordered = sorted(compared, key=lambda pair: pair[1].difference.log_ratio)
+    extremes = [ordered[0], *ordered[1:][-1:]]
+    return "; ".join(map(_extreme, ("least time", "most time"), extremes))
+
+
+def _extreme(label: str, found: tuple[CaseFinding, Comparison]) -> str:
+    case, comparison = found
+    difference = comparison.difference
+    ratio = f"{ratio_text(difference.ratio)} ({ratio_interval(difference)})"
+    return f"{label}: {row(case)}, ratio {ratio}, {comparison.outcome}"
+
+
+def pinned_alike(equivalent: int, placements: int, margin: float) -> str:
+    """Return in how many placements it does not matter who pins; the margin is a share."""
+    return PINNED_ALIKE.format(
+        margin=in_percent(margin, 6), equivalent=equivalent, placements=plural(placements, "pair")
+    )
