@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from analysis.answer import Answer, analyze
+from analysis.experiment_words import modes_that_hide
 from analysis.latency.clusters import find_clusters
 from analysis.latency.reading import read_latency
 from analysis.measures import MEASURE_OF, SHOWN, Stats
@@ -55,7 +56,6 @@ from analysis.results.node_facts import words_in
 from analysis.results.node_files import node_facts
 from analysis.results.sources import Results, open_results
 from analysis.results.summaries import UNKNOWN
-from analysis.verdict.caveats import unclear_in_words
 from analysis.verdict.model import Comparison
 from base import PINSTUDY, VERSION
 from base.cpulist import format_cpulist
@@ -283,7 +283,7 @@ def _cases(answer: Answer, source: str) -> Iterator[CardCase]:
                 "fixed_time": case.case_id in fixed,
                 "out_of_turn": case.out_of_turn,
                 "unclear": {
-                    _objective(name): one_line(why) for name, why in unclear_in_words(case).items()
+                    _objective(name): one_line(modes_that_hide(case, name)) for name in case.unclear
                 },
                 "comparisons": {
                     _objective(name): _stated(comparison, against)

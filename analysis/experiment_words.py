@@ -5,10 +5,15 @@ They decide nothing. A template is one idea; its numbers are rounded here or by 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from math import exp
 
-from analysis.format.numbers import fixed, in_percent, signed_in_percent
+from analysis.format.numbers import five_digits, fixed, in_percent, signed_in_percent
+from analysis.objectives import Objective
 from analysis.published.affinity import Published, sources_of
+from analysis.statistics.modes import Modes
+from analysis.statistics.sample import MIN_TRIMMED, TRIMMED_SHARE
+from analysis.verdict.caveats import loaded_at_start
 from analysis.verdict.model import CaseFinding, Comparison
 from analysis.verdict.tables import ratio_interval, ratio_text
 from base.text import first_of, one_line, plural
@@ -88,7 +93,44 @@ NO_CACHE_LINES = "contended cache lines not known: {why}"
 NO_LATENCIES = "latencies not shown: {why}"
 MEASURE_LATENCIES = "latency between CPUs not measured: `{command}`"
 
+# Results side by side.
+AGREEMENT = "{of}: {agree} of {decided} rows that both decide agree"
+NONE_DECIDED = "{of}: no row that both decide"
+DISAGREE = "{row}: A {a}, B {b}"
+UNLIKE = "not alike: {fact}: A {a}, B {b} (A: {name})"
+WHATEVER_CHANGED = "B / A: all of this is in it"
+UNKNOWN_GOVERNOR = (
+    "{side}: rows do not tell their governor; --as-governor says for which to take it"
+)
+TESTED_TOGETHER = "B against A: all rows of a table are tested together (Holm)"
+NO_COMMON_BASELINE = "no baseline is in both: no ratios to it"
+TO_OWN_BASELINE = (
+    "A / own, B / own: to {row} of the same results",
+    "outcomes: against the baseline under the row's own governor",
+)
+RATIOS_ARE_OF = "ratios are of {kinds}"
+MEANS = "means"
+TRIMMED = f"typical values ({TRIMMED_SHARE * 100:g} % trimmed)"
+NOT_TRIMMED = f"typical values (fewer than {MIN_TRIMMED} runs: nothing is trimmed)"
+TOO_WIDE = "too wide to tell"
+LOST_RUNS = "not compared: lost {count} of {made} runs ({causes})"
+MODES = "several modes: {modes}; ratios are of means"
+LOADED = "{tool} is loaded into one of both, and its start is in the numbers"
+UNLIKE_MEANS = "means alone, of runs that spread {times} times as much"
+
+# Figures.
+NOT_MEASURED = "Not measured: {field}: {why}."
+
+# Many results.
+BEST_MAPPINGS = (
+    "better, equivalent, worse, undecided: settings by the outcome of their best mapping",
+    "the best mapping has the best ratio to the baseline; its interval is widened for that choice",
+)
+ONE_NODE = "{letters}: of one node, or of nodes alike in all that is known"
+
 _MAX_ROWS = 6
+# More digits of a ratio of deviations are not known.
+_WHOLE_FROM = 10
 
 
 def row(case: CaseFinding) -> str:
@@ -144,3 +186,50 @@ def pinned_alike(equivalent: int, placements: int, margin: float) -> str:
     return PINNED_ALIKE.format(
         margin=in_percent(margin, 6), equivalent=equivalent, placements=plural(placements, "pair")
     )
+
+
+def case_notes(
+    case: CaseFinding, reference: CaseFinding | None, objective: Objective
+) -> Iterator[str]:
+    """Yield what limits a case's ratio to its reference, and its outcome."""
+    lost = case.lost_of(objective)
+    if not lost.usable:
+        causes = ", ".join(f"{count} {cause}" for cause, count in lost.by_cause.items())
+        yield LOST_RUNS.format(count=lost.count, made=lost.made or "unknown", causes=causes)
+    if modes := case.modes.get(objective):
+        yield MODES.format(modes=modes_of(modes, with_unit(objective)))
+    if reference and (tool := loaded_at_start(case.summary, reference.summary)):
+        yield LOADED.format(tool=tool)
+    comparison = case.comparisons.get(objective)
+    if comparison and comparison.unlike_means > 1:
+        yield unlike_means(comparison)
+
+
+def modes_of(modes: Modes, write: Callable[[float], str], noun: str = "") -> str:
+    """Return each mode's runs and value: `2 of 10 about 0.95 s and 8 about 1.05 s`."""
+    counts = [f"{modes.modes[0].count} of {modes.n}{noun}"]
+    counts += [str(mode.count) for mode in modes.modes[1:]]
+    values = (write(exp(mode.value)) for mode in modes.modes)
+    return " and ".join(f"{n} about {value}" for n, value in zip(counts, values, strict=True))
+
+
+def with_unit(objective: Objective) -> Callable[[float], str]:
+    """Return what writes a value of an objective with five digits and its unit."""
+    return lambda value: f"{five_digits(value)} {objective.unit}".rstrip()
+
+
+def modes_that_hide(case: CaseFinding, name: str) -> str:
+    """Return the modes for which a case has no outcome in the objective of that name."""
+    objective = next((of for of in case.samples if of == name), None)
+    if name in case.modes and isinstance(objective, Objective):
+        return modes_of(case.modes[name], with_unit(objective))
+    if of_pairs := case.unclear[name]:
+        pairs = modes_of(of_pairs, lambda ratio: f"{signed_in_percent(ratio - 1, 2)} %", " pairs")
+        return f"against its baseline {pairs}"
+    return case.summary.circumstances.unclear.get(name, "") or "against the modes of its baseline"
+
+
+def unlike_means(comparison: Comparison) -> str:
+    """Return how unlike the spreads are of runs whose means are compared."""
+    times = comparison.unlike_means
+    return UNLIKE_MEANS.format(times=fixed(times, 0 if times >= _WHOLE_FROM else 1))

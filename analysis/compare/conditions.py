@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
 
+from analysis import experiment_words as words
 from analysis.answer import Answer, analyze
 from analysis.compare.side_by_side import Pair, Row, SideBySide, compare
 from analysis.format.numbers import decimals_left, finite, signed, signed_percents
@@ -71,7 +72,10 @@ class Condition:
             cases = _against_baselines(self, results, answer, baseline)
             return Judgement(self, "against the baseline", cases)
         both = compare(others, results, self.margin or answer.margin, with_edp=True)
-        notes = [f"not alike: {text} (A: {both.name_a})" for text in both.differences]
+        notes = [
+            words.UNLIKE.format(fact=unlike.fact, a=unlike.a, b=unlike.b, name=both.name_a)
+            for unlike in both.differences
+        ]
         return Judgement(self, f"against {others.name}", _side_by_side(self, both), notes)
 
     def check_objective(self, known: Sequence[Objective]) -> None:
@@ -178,9 +182,9 @@ def _side_by_side(condition: Condition, both: SideBySide) -> list[JudgedCase]:
 
 def _direct(name: str, pair: Pair, row: Row) -> JudgedCase:
     case_id = row.case.case_id
-    if row.word is None or row.direct is None:
+    if row.outcome is None or row.direct is None:
         return JudgedCase(name, case_id, pair.objective, NOT_COMPARED)
-    return JudgedCase(name, case_id, pair.objective, row.word, row.direct.difference)
+    return JudgedCase(name, case_id, pair.objective, row.outcome, row.direct.difference)
 
 
 def _was_skipped(row: Row) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
-from analysis.compare.matching import Matched
+from analysis.compare.matching import Matched, Unlike
 from analysis.records.files import read_node
 from analysis.records.first_records import Record
 from analysis.results.node_files import node_facts
@@ -43,7 +43,7 @@ _SWITCH = {True: "on", False: "off"}
 _Facts = dict[str, dict[str, None]]
 
 
-def differences_of_results(a: Results, b: Results) -> Iterator[str]:
+def differences_of_results(a: Results, b: Results) -> Iterator[Unlike]:
     """Yield in what the nodes and tools of two results differ."""
     read = _facts_of_runs if a.runs and b.runs else _facts_in_short
     yield from _unlike(read(a), read(b))
@@ -51,7 +51,7 @@ def differences_of_results(a: Results, b: Results) -> Iterator[str]:
 
 def differences_of_programs(
     a: Results, b: Results, table_a: TableFindings, table_b: TableFindings
-) -> Iterator[str]:
+) -> Iterator[Unlike]:
     """Yield in what the programs of two tables differ, their runtimes and inherited variables."""
     records_a, records_b = list(_records(a, table_a)), list(_records(b, table_b))
     # Those of two apps or builds are different ones by their names.
@@ -60,12 +60,12 @@ def differences_of_programs(
     yield from _unlike(_facts_of_programs(records_a), _facts_of_programs(records_b))
     digests = _unlike_digests(records_a, records_b, _ENVIRONMENT)
     if digests and (changes := _between(a, b, variables_between, *digests)):
-        yield f"inherited variables, from A to B: {changes}"
+        yield Unlike("inherited variables", changes=changes)
 
 
-def differences_of_settings(a: Results, b: Results, matched: Sequence[Matched]) -> Iterator[str]:
+def differences_of_settings(a: Results, b: Results, matched: Sequence[Matched]) -> Iterator[Unlike]:
     """Yield in which settings the rows differ that are compared; governors are in the rows."""
-    unlike: dict[str, None] = {}
+    unlike: dict[Unlike, None] = {}
     for case_a, case_b in matched:
         if case_a and case_b:
             facts_a, facts_b = _settings(a, case_a), _settings(b, case_b)
@@ -116,12 +116,12 @@ def _settings(results: Results, case: CaseFinding) -> _Facts:
 
 def _programs(
     a: Results, b: Results, records_a: Iterable[Record], records_b: Iterable[Record]
-) -> Iterator[str]:
+) -> Iterator[Unlike]:
     digests = _unlike_digests(records_a, records_b, _PROGRAM)
     if digests:
         first, second = (of[:_DIGITS] for of in digests)
         files = _between(a, b, files_between, *digests)
-        yield f"program: A {first}, B {second}; from A to B: {files}"
+        yield Unlike("program", first, second, files)
 
 
 def _unlike_digests(
@@ -151,12 +151,13 @@ def _between(
     return changed((a.folder or Path(), first), (b.folder or Path(), second))
 
 
-def _unlike(mine: _Facts, theirs: _Facts) -> Iterator[str]:
+def _unlike(mine: _Facts, theirs: _Facts) -> Iterator[Unlike]:
     for word, values in mine.items():
         others = theirs.get(word, values)
         if values.keys() != others.keys():
-            texts = (first_of(list(of), _MAX_VALUES, " and ") for of in (values, others))
-            yield "{}: A {}, B {}".format(word, *texts)
+            yield Unlike(
+                word, *(first_of(list(of), _MAX_VALUES, " and ") for of in (values, others))
+            )
 
 
 def _take(facts: _Facts, word: str, value: object) -> None:

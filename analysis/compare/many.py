@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from analysis import experiment_words as words
 from analysis.answer import MARGIN, analyze
 from analysis.compare.matching import algorithm_of, governor_of
 from analysis.compare.tables import ratio_cells
@@ -27,7 +28,6 @@ from analysis.results.sources import Results
 from analysis.results.summaries import UNKNOWN
 from analysis.statistics.decision import ALPHA, Outcome
 from analysis.statistics.sample import Interval
-from analysis.verdict.caveats import unlike_spreads
 from analysis.verdict.model import CaseFinding, Comparison, Findings, TableFindings
 from base.text import one_line
 from configs.values import DIRECTIONS
@@ -250,15 +250,7 @@ def _nodes_table(nodes: Sequence[NodeOfMany]) -> Table:
         "schedule, wait policy, governor, objective)",
         columns,
         tuple(cells),
-        tuple(
-            ("", note)
-            for note in (
-                "better, equivalent, worse, undecided: the words of the best mappings",
-                "the best mapping is chosen among several by its ratio to the baseline, and its "
-                "interval is widened for that",
-                *_one_node(nodes),
-            )
-        ),
+        tuple(("", note) for note in (*words.BEST_MAPPINGS, *_one_node(nodes))),
     )
 
 
@@ -270,7 +262,7 @@ def _one_node(nodes: Sequence[NodeOfMany]) -> Iterator[str]:
             by_digest.setdefault(node.node.digest, []).append(letter)
     for letters in by_digest.values():
         if len(letters) > 1:
-            yield f"{', '.join(letters)}: of one node, or of nodes alike in all that is known"
+            yield words.ONE_NODE.format(letters=", ".join(letters))
 
 
 def _letters(nodes: Sequence[NodeOfMany]) -> list[str]:
@@ -296,7 +288,7 @@ def _setting_table(nodes: Sequence[NodeOfMany], setting: Setting) -> Table:
     columns = (
         *(Column(name, right=False) for name in ("", "CPU", "best mapping")),
         Column("ratio"),
-        *(Column(name, right=False) for name in ("95 % interval", "word")),
+        *(Column(name, right=False) for name in ("95 % interval", "outcome")),
     )
     lines = list(zip(_letters(nodes), nodes, strict=True))
     here = [(letter, node, best) for letter, node in lines if (best := node.best.get(setting))]
@@ -333,8 +325,8 @@ def _unlike(here: Sequence[tuple[str, NodeOfMany, Best]]) -> Iterator[str]:
 def _unlike_means(here: Sequence[tuple[str, NodeOfMany, Best]]) -> Iterator[str]:
     """Yield of which results the word is of means whose runs spread unlike each other."""
     for letter, _, best in here:
-        if doubt := unlike_spreads(best.comparison.unlike_means):
-            yield f"{letter}: {doubt}"
+        if best.comparison.unlike_means > 1:
+            yield f"{letter}: {words.unlike_means(best.comparison)}"
 
 
 def _left_aside(here: Sequence[tuple[str, NodeOfMany, Best]]) -> Iterator[str]:

@@ -8,6 +8,7 @@ said where none are.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from analysis.results.summaries import UNKNOWN
 from analysis.verdict.model import CaseFinding, TableFindings
@@ -19,6 +20,16 @@ from configs.values import DIRECTIONS
 Matched = tuple[CaseFinding | None, CaseFinding | None]
 # Mapping of threads, mapping of virtual CPUs and co-runner, scheduling, governor if it is known.
 _Key = tuple[str, str, str, str | None]
+
+
+@dataclass(frozen=True)
+class Unlike:
+    """A fact in which two results differ: what A has, what B has, and what changed between."""
+
+    fact: str
+    a: str = ""
+    b: str = ""
+    changes: str = ""
 
 
 def matched_tables(
@@ -147,29 +158,32 @@ def first_common_baseline(matched: Sequence[Matched]) -> tuple[CaseFinding, Case
     return min(both, key=lambda pair: pair[0].number, default=None)
 
 
-def differences_in_kind(a: TableFindings, b: TableFindings) -> Iterator[str]:
+def differences_in_kind(a: TableFindings, b: TableFindings) -> Iterator[Unlike]:
     """Yield in what two tables differ that are compared all the same."""
     for key in ("app", "size", "variant", "schedule", "wait_policy"):
         value_a, value_b = str(getattr(a.key, key)), str(getattr(b.key, key))
         if value_a != value_b and UNKNOWN not in (value_a, value_b):
-            yield f"{key.replace('_', ' ')}: A {value_a}, B {value_b}"
-    for fact, what in (("mpi", "launcher of ranks"), ("ranks_by", "CPUs divided among ranks by")):
-        of_a, of_b = (_facts(table, fact) for table in (a, b))
+            yield Unlike(key.replace("_", " "), value_a, value_b)
+    for key, fact in (("mpi", "launcher of ranks"), ("ranks_by", "CPUs divided among ranks by")):
+        of_a, of_b = (_facts(table, key) for table in (a, b))
         if of_a and of_b and of_a != of_b:
-            yield f"{what}: A {', '.join(of_a)}, B {', '.join(of_b)}"
+            yield Unlike(fact, ", ".join(of_a), ", ".join(of_b))
 
 
-def unlike_metrics(a: TableFindings, b: TableFindings) -> Iterator[str]:
-    """Yield which numbers of one name two tables have in other units, or want otherwise."""
+def unlike_metrics(a: TableFindings, b: TableFindings) -> Iterator[Unlike]:
+    """Yield which numbers of one name two tables have in other units, or want otherwise.
+
+    They are not side by side.
+    """
     theirs = {str(of): of for of in b.objectives}
     for mine in a.objectives:
         other = theirs.get(mine, mine)
         if mine.identity != other.identity:
             sides = (
-                f"{DIRECTIONS[of.higher]} is better, in {of.unit or 'a plain number'}"
+                one_line(f"{DIRECTIONS[of.higher]} is better, in {of.unit or 'a plain number'}")
                 for of in (mine, other)
             )
-            yield one_line("{}: A {}; B {}: not side by side".format(mine.short, *sides))
+            yield Unlike(one_line(mine.short), *sides)
 
 
 def _facts(table: TableFindings, name: str) -> list[str]:
@@ -179,11 +193,8 @@ def _facts(table: TableFindings, name: str) -> list[str]:
 
 
 def unknown_governors(matched: Sequence[Matched]) -> Iterator[str]:
-    """Say that rows stand alone because their governor is not known."""
+    """Yield the letter of results whose rows stand alone because their governor is not known."""
     for letter, at in (("A", 0), ("B", 1)):
         alone = [pair[at] for pair in matched if pair[1 - at] is None]
         if any(case and governor_of(case) is None for case in alone):
-            yield (
-                f"the governor of rows of {letter} is not known; --as-governor tells for which to "
-                "take it"
-            )
+            yield letter

@@ -5,6 +5,7 @@ Ratios within each of the results can be compared across machines, times cannot.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -17,6 +18,7 @@ from analysis.compare.differences import (
 )
 from analysis.compare.matching import (
     Matched,
+    Unlike,
     differences_in_kind,
     first_common_baseline,
     matched_programs,
@@ -31,18 +33,9 @@ from analysis.results.turns import are_in_turn
 from analysis.statistics.decision import Outcome
 from analysis.statistics.difference import Difference, Estimand
 from analysis.statistics.sample import Interval
-from analysis.verdict.caveats import (
-    lost_too_many,
-    modes_in_words,
-    start_up,
-    start_ups,
-    unlike_means,
-    unlike_spreads,
-    unusable,
-)
+from analysis.verdict.caveats import unusable
 from analysis.verdict.comparisons import compare_all, difference_between
 from analysis.verdict.model import CaseFinding, Findings, TableFindings, objectives_in
-from analysis.verdict.phrases import each_case, name
 from analysis.verdict.values import (
     Logs,
     Values,
@@ -96,7 +89,7 @@ class Side:
 
 @dataclass(frozen=True)
 class Row:
-    """A row of both results, or of one of them. `direct` is B / A, and `word` says what B is.
+    """A row of both results, or of one of them. `direct` is B / A, `outcome` that of B against A.
 
     All rows of a pair are tested together.
     """
@@ -105,7 +98,7 @@ class Row:
     b: Side | None
     direct: Ratio | None
     agreement: Agreement
-    word: Outcome | None = None
+    outcome: Outcome | None = None
 
     @property
     def case(self) -> CaseFinding:
@@ -119,23 +112,38 @@ class Row:
 class Pair:
     """A table of A and the one of B that it is compared with, in one objective.
 
-    `reference` is the baseline row that ratios are to, in A; None when no baseline is in both.
+    `reference` is the baseline row that ratios are to, in A and in B; None when no baseline is in
+    both. `unknown_governors` has the letters of results whose rows do not tell theirs.
     """
 
     objective: Objective
     a: TableFindings
     b: TableFindings
-    reference: CaseFinding | None
+    reference: tuple[CaseFinding, CaseFinding] | None
     rows: tuple[Row, ...]
-    footnotes: tuple[str, ...]
-    differences: tuple[str, ...] = ()
+    differences: tuple[Unlike, ...] = ()
+    unknown_governors: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Conclusions:
+    """In how many rows of an objective both results conclude the same, and those in which not."""
+
+    objective: Objective
+    counts: Mapping[Agreement, int]
+    disagree: Sequence[tuple[Pair, Row]]
+
+    @property
+    def decided(self) -> int:
+        """How many rows both results decide."""
+        return self.counts["agree"] + self.counts["disagree"]
 
 
 @dataclass(frozen=True)
 class SideBySide:
     """Two results: their names, what both have, and the titles of tables that only one has.
 
-    `differences` say in what their nodes differ, as those of a pair say of its programs.
+    `differences` are those of their nodes, as those of a pair are of its tables and programs.
     """
 
     name_a: str
@@ -144,13 +152,33 @@ class SideBySide:
     only_a: tuple[str, ...]
     only_b: tuple[str, ...]
     footnotes: tuple[str, ...]
-    differences: tuple[str, ...] = ()
+    differences: tuple[Unlike, ...] = ()
 
     @property
-    def all_differences(self) -> list[str]:
-        """The differences, and those of the pairs, each once."""
-        of_pairs = (text for pair in self.pairs for text in pair.differences)
-        return list(dict.fromkeys([*self.differences, *of_pairs]))
+    def all_differences(self) -> dict[Unlike, list[str]]:
+        """The differences, each with the apps that have it; none where it is of the nodes."""
+        found: dict[Unlike, list[str]] = {difference: [] for difference in self.differences}
+        for pair in self.pairs:
+            for difference in pair.differences:
+                apps = found.setdefault(difference, [])
+                if pair.a.key.app not in apps:
+                    apps.append(pair.a.key.app)
+        return found
+
+    @property
+    def conclusions(self) -> list[Conclusions]:
+        """What both results conclude, by objective."""
+        return [self._conclusions(objective) for objective in self.objectives]
+
+    def _conclusions(self, objective: Objective) -> Conclusions:
+        rows = [
+            (pair, row)
+            for pair in self.pairs
+            if pair.objective.identity == objective.identity
+            for row in pair.rows
+        ]
+        disagree = [(pair, row) for pair, row in rows if row.agreement == "disagree"]
+        return Conclusions(objective, Counter(row.agreement for _, row in rows), disagree)
 
     @property
     def objectives(self) -> list[Objective]:
@@ -250,16 +278,10 @@ def _pairs(
     reference = first_common_baseline(matched)
     published = one.results.is_published or other.results.is_published
     is_direct = not published and _are_the_same_work(a, b)
-    lost = [(name, note) for name, of in (("A", a), ("B", b)) if (note := lost_too_many(of.cases))]
-    footnotes = (
+    unknown = tuple(unknown_governors(matched))
+    differences = (
         *differences_in_kind(a, b),
         *unlike_metrics(a, b),
-        *unknown_governors(matched),
-        *(f"{name}: {note}" for name, note in lost),
-        *_start_ups(matched, reference),
-        *(_direct_start_ups(matched) if is_direct else ()),
-    )
-    differences = (
         *differences_of_programs(one.results, other.results, a, b),
         *differences_of_settings(one.results, other.results, matched),
     )
@@ -271,66 +293,26 @@ def _pairs(
         is_compared = objective in a.compared_by and objective in b.compared_by
         own = reference if is_compared else None
         rows = tuple(_row(one, other, pair, own, objective, is_direct) for pair in matched)
-        worded = _with_words(rows, objective, margin)
-        doubts = (*footnotes, *_doubts(rows, objective), *_modes(matched, objective))
-        yield Pair(objective, a, b, own[0] if own else None, worded, doubts, differences)
+        rows = _with_outcomes(rows, objective, margin)
+        yield Pair(objective, a, b, own, rows, differences, unknown)
 
 
-def _doubts(rows: Sequence[Row], objective: Objective) -> Iterator[str]:
-    """Yield of which results the words are of means whose runs spread unlike each other."""
-    both = [(row.a, row.b) for row in rows if row.a and row.b]
-    for letter, sides in zip("AB", zip(*both, strict=True), strict=False):
-        if doubt := unlike_spreads(unlike_means(objective, [side.case for side in sides])):
-            yield f"{letter} word: {doubt}"
-
-
-def _modes(matched: Sequence[Matched], objective: Objective) -> Iterator[str]:
-    """Say in which rows no time is typical, because runs are in several modes."""
-    for at, letter in enumerate("AB"):
-        cases = [case for pair in matched if (case := pair[at]) and objective in case.modes]
-        parts = each_case(
-            cases, lambda case: f"{name(case)} {modes_in_words(case.modes[objective], objective)}"
-        )
-        if parts:
-            yield (
-                f"{letter}: runs are in several modes: {'; '.join(parts)}; which is typical is "
-                "left to chance, so that ratios with these rows are of means"
-            )
-
-
-def _with_words(rows: Sequence[Row], objective: Objective, margin: float) -> tuple[Row, ...]:
-    """Return the rows with B's words against A."""
+def _with_outcomes(rows: Sequence[Row], objective: Objective, margin: float) -> tuple[Row, ...]:
+    """Return the rows with B's outcomes against A."""
     differences = {
         (str(at), objective): row.direct.difference
         for at, row in enumerate(rows)
         if row.direct and row.direct.difference
     }
     found = compare_all(differences, margin, lambda key: key[1])
-    words = {int(at): comparison.outcome for (at, _), comparison in found.items()}
-    return tuple(replace(row, word=words.get(at)) for at, row in enumerate(rows))
+    outcomes = {int(at): comparison.outcome for (at, _), comparison in found.items()}
+    return tuple(replace(row, outcome=outcomes.get(at)) for at, row in enumerate(rows))
 
 
 def _in_both(a: TableFindings, b: TableFindings) -> list[Objective]:
     """Return what two tables are put side by side by; of what is printed, that of one unit."""
     theirs = {of.identity for of in b.objectives}
     return [of for of in a.objectives if of.identity in theirs]
-
-
-def _start_ups(
-    matched: Sequence[Matched], reference: tuple[CaseFinding, CaseFinding] | None
-) -> Iterator[str]:
-    """Say in which rows' ratios to their own baseline the start differs as well."""
-    for at, letter in enumerate("AB"):
-        cases = [case for pair in matched if (case := pair[at])]
-        if reference and (note := start_ups(cases, reference[at])):
-            yield f"{letter}: {note}"
-
-
-def _direct_start_ups(matched: Sequence[Matched]) -> Iterator[str]:
-    """Say in which rows' ratios B / A the start differs as well."""
-    for a, b in matched:
-        if a and b and (note := start_up(b.summary, a.summary)):
-            yield f"{name(b)}, B against A: {note}"
 
 
 def _are_the_same_work(a: TableFindings, b: TableFindings) -> bool:

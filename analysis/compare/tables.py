@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
+from functools import partial
 from typing import Any
 
-from analysis.compare.side_by_side import Agreement, Pair, Ratio, Row, Side, SideBySide
+from analysis import experiment_words as words
+from analysis.compare.side_by_side import Agreement, Conclusions, Pair, Ratio, Row, Side, SideBySide
 from analysis.format.numbers import NOTHING, finite, fixed
-from analysis.format.table import Column, Table
-from analysis.objectives import Objective
+from analysis.format.table import Column, Notes, Table, table_of
 from analysis.records.keys import TABLE_KEYS
-from analysis.statistics.sample import MIN_TRIMMED, TRIMMED_SHARE, Interval
-from analysis.verdict.phrases import WIDEST
+from analysis.statistics.sample import Interval
+from analysis.verdict.caveats import loaded_at_start
 from analysis.verdict.tables import interval_of, objective_decimals, ratio_decimals, ratio_text
 from base.text import one_line
 from configs.scheduling import CURRENT
@@ -21,73 +22,89 @@ from configs.values import DIRECTIONS
 _COUNTED: tuple[Agreement, ...] = (
     "agree", "disagree", "open", "not compared", "only in A", "only in B",
 )  # fmt: skip
+_OF_BOTH_NODES = "both nodes"
 
 
 def compare_tables(both: SideBySide) -> list[Table]:
-    """Return the summary and a table for each pair of tables and objective."""
-    return [_summary(both), *(_table(both, pair) for pair in both.pairs)]
+    """Return the summary, in what A and B differ, and a table for each pair and objective."""
+    unlike = [_differences(both)] if both.all_differences else []
+    return [_summary(both), *unlike, *(_table(both, pair) for pair in both.pairs)]
 
 
-def conclusions(both: SideBySide) -> list[str]:
-    """Return, by objective, in how many rows both results conclude the same, and where not."""
-    return [_conclusion(both, objective) for objective in both.objectives]
-
-
-def _conclusion(both: SideBySide, objective: Objective) -> str:
-    noun = objective.noun
-    rows = _rows(both, objective)
-    if not rows:
-        return f"{noun}: there is no table in which both have measured it"
-    count = Counter(row.agreement for _, row in rows)
-    decided = count["agree"] + count["disagree"]
-    text = f"{noun}: conclusions agree in {count['agree']} of {decided} rows that both decide"
-    if not decided:
-        text = f"{noun}: there is no row that both decide"
-    differ = [_named(pair, row) for pair, row in rows if row.agreement == "disagree"]
-    if differ:
-        text += f"; they differ in {'; '.join(differ)}"
-    return text + (f" ({count['open']} more: at least one is undecided)" if count["open"] else "")
-
-
-def _rows(both: SideBySide, objective: Objective) -> list[tuple[Pair, Row]]:
-    return [
-        (pair, row)
-        for pair in both.pairs
-        if pair.objective.identity == objective.identity
-        for row in pair.rows
-    ]
-
-
-def _named(pair: Pair, row: Row) -> str:
-    words = ", ".join(
-        f"{name} {side.outcome}" for name, side in (("A", row.a), ("B", row.b)) if side
-    )
-    return f"{pair.a.key.app} {pair.a.key.threads_label} {row.case.label} ({words})"
+def compare_data(both: SideBySide) -> dict[str, Any]:
+    """Return the comparison by names, unrounded; what is not there is None."""
+    return {
+        "a": both.name_a,
+        "b": both.name_b,
+        "conclusions": [
+            {"objective": found.objective}
+            | {name.replace(" ", "_").lower(): found.counts[name] for name in _COUNTED}
+            for found in both.conclusions
+        ],
+        "differences": [
+            asdict(difference) | {"apps": apps} for difference, apps in both.all_differences.items()
+        ],
+        "only_a": both.only_a,
+        "only_b": both.only_b,
+        "rows": [raw_row(both, pair, row) for pair in both.pairs for row in pair.rows],
+    }
 
 
 def _summary(both: SideBySide) -> Table:
-    cells = []
-    for objective in both.objectives:
-        count = Counter(row.agreement for _, row in _rows(both, objective))
-        cells.append((objective.noun, *(str(count[name]) for name in _COUNTED)))
+    found = both.conclusions
+    disagree = [
+        words.DISAGREE.format(row=_named(pair, row), a=row.a.outcome, b=row.b.outcome)
+        for conclusions in found
+        for pair, row in conclusions.disagree
+        if row.a and row.b
+    ]
     notes = [
+        *map(_agreement, found),
+        *disagree,
         f"A: {both.name_a}",
         f"B: {both.name_b}",
-        *conclusions(both),
-        *both.differences,
         *(f"only in A: {title}" for title in both.only_a),
         *(f"only in B: {title}" for title in both.only_b),
         *both.footnotes,
     ]
-    return Table(
-        caption="Rows in which both results conclude the same of a case against its baseline",
-        columns=(
-            Column("of", right=False), Column("agree"), Column("disagree"),
-            Column("open"), Column("not compared"), Column("only in A"), Column("only in B"),
-        ),
-        cells=tuple(cells),
-        notes=tuple(("", one_line(note, None)) for note in notes),
-    )  # fmt: skip
+    return table_of(
+        "Rows in which both results conclude the same of a case against its baseline",
+        [
+            (Column("of", right=False), lambda of: of.objective.noun),
+            *((Column(name), partial(_count, name)) for name in _COUNTED),
+        ],
+        found,
+        [one_line(note, None) for note in notes],
+    )
+
+
+def _agreement(found: Conclusions) -> str:
+    text = words.AGREEMENT if found.decided else words.NONE_DECIDED
+    agree = found.counts["agree"]
+    return text.format(of=found.objective.noun, agree=agree, decided=found.decided)
+
+
+def _count(name: Agreement, found: Conclusions) -> str:
+    return str(found.counts[name])
+
+
+def _named(pair: Pair, row: Row) -> str:
+    return f"{pair.objective.noun}, {pair.a.key.app} {pair.a.key.threads_label} {row.case.label}"
+
+
+def _differences(both: SideBySide) -> Table:
+    columns = [Column(name, right=False) for name in ("", "of", "A", "B", "from A to B")]
+    cells = [
+        tuple(
+            one_line(cell) or NOTHING
+            for cell in (
+                unlike.fact, ", ".join(apps) or _OF_BOTH_NODES, unlike.a, unlike.b, unlike.changes
+            )
+        )
+        for unlike, apps in both.all_differences.items()
+    ]  # fmt: skip
+    notes = (("", words.WHATEVER_CHANGED),)
+    return Table("In what A and B differ", tuple(columns), tuple(cells), notes)
 
 
 def _table(both: SideBySide, pair: Pair) -> Table:
@@ -108,8 +125,11 @@ def _table(both: SideBySide, pair: Pair) -> Table:
             if is_direct
             else []
         ),
-        *(Column(name, right=False) for name in ("A word", "B word", "conclusions")),
+        *(Column(name, right=False) for name in ("A outcome", "B outcome", "conclusions")),
     ]
+    notes = Notes()
+    limits = [" ".join(map(notes.marker, _row_notes(pair, row))) for row in pair.rows]
+    columns += [Column("notes", right=False)] if any(limits) else []
     decimals = [_decimals(pair, [row.a for row in pair.rows]),
                 _decimals(pair, [row.b for row in pair.rows])]  # fmt: skip
     cells = [
@@ -118,17 +138,18 @@ def _table(both: SideBySide, pair: Pair) -> Table:
             *_head(row, in_guest, is_asked),
             *_side_cells(row.a, decimals[0]),
             *_side_cells(row.b, decimals[1]),
-            *((*_ratio_cells(row.direct), row.word or NOTHING) if is_direct else ()),
+            *((*_ratio_cells(row.direct), row.outcome or NOTHING) if is_direct else ()),
             *(side.outcome or NOTHING if side else NOTHING for side in (row.a, row.b)),
             row.agreement,
+            *([limit or NOTHING] if any(limits) else []),
         )
-        for row in pair.rows
+        for row, limit in zip(pair.rows, limits, strict=True)
     ]
     return Table(
         caption=f"{pair.a.title}: {pair.objective.noun}, side by side",
         columns=tuple(columns),
         cells=tuple(cells),
-        notes=tuple(("", one_line(note)) for note in _notes(pair)),
+        notes=(*(("", one_line(note)) for note in _notes(pair)), *notes.listed()),
         raw_values=tuple(raw_row(both, pair, row) for row in pair.rows),
     )
 
@@ -174,26 +195,33 @@ def ratio_cells(ratio: float, interval: Interval | None) -> tuple[str, str]:
     value = ratio_text(ratio)
     if interval is None:
         return value, NOTHING
-    if not interval.high < WIDEST * interval.low:
-        return value, "too wide to tell"
+    if interval.tells_nothing:
+        return value, words.TOO_WIDE
     return value, interval_of(interval, ratio_decimals(interval.low))
 
 
 def _notes(pair: Pair) -> list[str]:
-    notes = [*pair.footnotes, *pair.differences]
-    if any(row.word for row in pair.rows):
-        notes.append(
-            "B against A: all rows of this table tested together (Holm); whatever changed between "
-            "the two is in it"
-        )
+    notes = [words.UNKNOWN_GOVERNOR.format(side=side) for side in pair.unknown_governors]
+    if any(row.outcome for row in pair.rows):
+        notes.append(words.TESTED_TOGETHER)
     if pair.reference is None:
-        notes.append("no baseline is in both, so that there are no ratios to it")
+        notes.append(words.NO_COMMON_BASELINE)
     else:
-        notes.append(
-            f"A / own, B / own: to {pair.reference.label} of the same results; words are of each "
-            "row against its own governor's baseline"
-        )
+        notes += [text.format(row=pair.reference[0].label) for text in words.TO_OWN_BASELINE]
     return [*notes, *_of_estimands(pair)]
+
+
+def _row_notes(pair: Pair, row: Row) -> Iterator[str]:
+    """Yield what limits a row's ratios and outcomes, by the results that it is of."""
+    for at, (name, side) in enumerate((("A", row.a), ("B", row.b))):
+        if side:
+            reference = pair.reference[at] if pair.reference else None
+            for note in words.case_notes(side.case, reference, pair.objective):
+                yield f"{name}: {note}"
+    if not (row.direct and row.a and row.b):
+        return
+    if tool := loaded_at_start(row.b.case.summary, row.a.case.summary):
+        yield f"B against A: {words.LOADED.format(tool=tool)}"
 
 
 def _of_estimands(pair: Pair) -> list[str]:
@@ -205,7 +233,7 @@ def _of_estimands(pair: Pair) -> list[str]:
         "B / A": [(row.case.number, row.direct) for row in rows],
     }
     said = [f"{name}: {text}" for name, of in columns.items() if (text := _kinds_of(of))]
-    return [f"ratios are of {'; '.join(said)}"] if said else []
+    return [words.RATIOS_ARE_OF.format(kinds="; ".join(said))] if said else []
 
 
 def _kinds_of(ratios: Iterable[tuple[int, Ratio | None]]) -> str:
@@ -221,10 +249,8 @@ def _kinds_of(ratios: Iterable[tuple[int, Ratio | None]]) -> str:
 
 def _kind_of(ratio: Ratio) -> str:
     if ratio.estimand == "mean":
-        return "means"
-    if ratio.difference and ratio.difference.cut:
-        return f"typical values ({TRIMMED_SHARE * 100:g} % trimmed)"
-    return f"typical values (fewer than {MIN_TRIMMED} runs: nothing is trimmed)"
+        return words.MEANS
+    return words.TRIMMED if ratio.difference and ratio.difference.cut else words.NOT_TRIMMED
 
 
 def raw_row(both: SideBySide, pair: Pair, row: Row) -> dict[str, object]:
@@ -250,7 +276,7 @@ def raw_row(both: SideBySide, pair: Pair, row: Row) -> dict[str, object]:
         }
         values |= {f"{name}_{key}": value for key, value in _raw_side(side).items()}
     values |= _raw_ratio("b_to_a", row.direct)
-    values["b_to_a_outcome"] = row.word
+    values["b_to_a_outcome"] = row.outcome
     values["conclusions"] = row.agreement
     return values
 

@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import EngFormatter, MaxNLocator
 
+from analysis import experiment_words as words
 from analysis.figures.drawing import (
     Drawing,
     NotDrawn,
@@ -50,7 +51,6 @@ from analysis.objectives import ENERGY, TIME, Objective
 from analysis.results.sources import Results
 from analysis.statistics.sample import Sample
 from analysis.verdict.model import CaseFinding, TableFindings
-from analysis.verdict.phrases import sentence
 from base.text import plural
 
 SHOWN: dict[Objective, tuple[str, str, str]] = {
@@ -81,13 +81,16 @@ def draw_time_and_energy(
     )
     limits = [_draw_objective(a, table.cases, runs, o) for a, o in zip(axes, shown, strict=True)]
     lacking = [
-        f"{sentence(SHOWN[o][0].partition(' (')[0])} not measured: "
-        f"{why_not_measured(results, table.cases, [o.field])}."
-        for o in SHOWN if o not in shown
-    ]  # fmt: skip
+        _not_measured(results, table.cases, o.field, SHOWN[o][0]) for o in SHOWN if o not in shown
+    ]
     caption = sentences(_how_to_read(table.cases, runs), *dict.fromkeys(limits), *lacking)
     title = what if len(shown) == len(SHOWN) else "Time per case"
     return Drawing(name, title, caption, _alt_text(table.cases, shown), figure)
+
+
+def _not_measured(results: Results, cases: Sequence[CaseFinding], field: str, panel: str) -> str:
+    why = why_not_measured(results, cases, [field])
+    return words.NOT_MEASURED.format(field=panel.partition(" (")[0], why=why)
 
 
 def _draw_objective(
@@ -266,8 +269,7 @@ def draw_kinds(results: Results, table: TableFindings, name: str) -> Drawing | N
         "Means of the runs. Frequency is cycles per nanosecond on a CPU of the kind.",
         _THIN_SHARES if shares else "",
         *(
-            f"{sentence(_PANELS[field][0])} not measured: "
-            f"{why_not_measured(results, cases, [field])}."
+            _not_measured(results, cases, field, _PANELS[field][0])
             for field in fields
             if field not in shown
         ),

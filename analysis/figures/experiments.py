@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from numpy.typing import NDArray
 
+from analysis import experiment_words as words
 from analysis.affinity.contention import Contended, Contention
 from analysis.affinity.section import title_of
 from analysis.affinity.smt import Sharing
@@ -52,7 +53,6 @@ from analysis.figures.style import (
 from analysis.format.numbers import percent, three_digits
 from analysis.records.metrics import METRIC
 from analysis.verdict.model import CaseFinding
-from analysis.verdict.phrases import WIDEST
 from base.text import one_line, plural
 
 CONTENTION_TITLE = "Contention by placement"
@@ -83,7 +83,7 @@ def draw_contention(experiment: Contention, runs: RunsByCase, name: str) -> Draw
         "In a round each of the threads adds to a number that it shares with another one. Each dot "
         "is a run.",
         limit,
-        "" if misses else f"L1 load misses were not counted: {experiment.no_l1d}.",
+        "" if misses else f"{words.NOT_COUNTED.format(why=experiment.no_l1d)}.",
     )
     return Drawing(name, CONTENTION_TITLE, caption, _contention_alt_text(rows), figure)
 
@@ -170,8 +170,8 @@ def draw_smt(workloads: Sequence[Sharing], name: str) -> Drawing | NotDrawn:
     for panel, of_panel in zip(axes, rows, strict=True):
         _draw_ratios(panel, of_panel)
     caption = sentences(
-        "How many times the time of one thread alone on the same kind of core a thread takes; 1 is "
-        "undisturbed, and two threads that take turns on one CPU take twice the time.",
+        "How many times the time of one thread alone on the same kind of core a thread takes.",
+        "1 is undisturbed; two threads that take turns on one CPU take twice the time.",
         not_drawn(len(every) - len(shown), "more workload"),
     )
     alt = sentences(
@@ -223,7 +223,7 @@ def _draw_ratios(axes: Axes, rows: Sequence[Row | None]) -> None:
     scale_for(axes, [*ratios.values(), *stars.values()])
     axes.axvline(1.0, color=GREY, linewidth=0.8)
     ends = [row.against.difference.interval() for row in rows if row and row.against]
-    draw_bars(axes, ratios, [end if end.high < WIDEST * end.low else None for end in ends])
+    draw_bars(axes, ratios, [None if end.tells_nothing else end for end in ends])
     draw_stars(axes, stars, STAR_UP)
     if axes.get_xscale() == "linear":
         axes.set_xlim(0, max(2.2, axes.get_xlim()[1]))
@@ -266,8 +266,8 @@ def draw_teams(teams: Sequence[Team], name: str) -> Drawing | NotDrawn:
         _draw_team(axes, team, columns)
     put_legend(figure, _legend_of_teams())
     caption = sentences(
-        "The darker a cell, the larger the share of the looks at the thread that found it on that "
-        "CPU; a dot: it was allowed there, and never seen. CPUs are in groups by core kind.",
+        "The darker a cell, the larger the share of looks that found the thread on that CPU.",
+        "A dot: it was allowed there, and never seen. CPUs are in groups by core kind.",
         "" if all(map(_has_dots, shown)) else "Where dots would be too many there are none.",
         not_drawn(len(teams) - len(shown), "more case", " of this table"),
     )

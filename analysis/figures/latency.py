@@ -248,8 +248,8 @@ def _unmeasured(latency: Latency) -> int:
 def _caption(latency: Latency, clusters: Clusters) -> str:
     lacking, wrong = _unmeasured(latency), len(clusters.disturbed)
     return sentences(
-        "Rows are the CPU that begins, columns the one that answers; each cell is the median over "
-        "all samples of that direction, so that the triangles differ where directions do.",
+        "Rows are the CPU that begins, columns the one that answers.",
+        "A cell is the median over all samples of that direction.",
         "Brackets at the edges are what the kernel tells.",
         "Outlines are the measured clusters." if clusters.found else "",
         f"{plural(lacking, 'ordered pair')} not measured." if lacking else "",

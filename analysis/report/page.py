@@ -20,7 +20,7 @@ from analysis.advice import text as advice_text
 from analysis.affinity.experiments import affinity
 from analysis.answer import Answer, analyze
 from analysis.compare.side_by_side import compare_programs
-from analysis.compare.tables import compare_tables, conclusions
+from analysis.compare.tables import compare_tables
 from analysis.figures.drawing import Drawing, NotDrawn
 from analysis.figures.drift import draw_drift
 from analysis.figures.gallery import affinity_figures, table_figures
@@ -292,7 +292,6 @@ def _template() -> Template:
         "drift_sentences": drift_sentences,
         "division_table": division_table,
         "price_table": price_table,
-        "conclusions": conclusions,
         "compare_tables": compare_tables,
     }
     return environment.get_template("report.html.jinja")

@@ -35,6 +35,8 @@ MIN_FOR_CLOSED_FORMS = 100
 OUTLIER_SCORE = 3.5
 _MAD_OF_NORMAL = 0.6745
 _MEAN_AD_OF_NORMAL = 0.7979
+# An interval is useless if its upper end is more than this many times the lower one.
+WIDEST = 1000.0
 # The share cut from each end. Where one run in ten is slow, a tenth often leaves some in.
 TRIMMED_SHARE = 0.2
 # Trimming fewer values costs so many degrees of freedom that the untrimmed mean finds more. It
@@ -246,6 +248,11 @@ class Interval:
 
     def __contains__(self, value: float) -> bool:
         return self.low <= value <= self.high
+
+    @property
+    def tells_nothing(self) -> bool:
+        """Whether its upper end is so far from the lower one that it says next to nothing."""
+        return not self.high < WIDEST * self.low
 
     @property
     def half_width(self) -> float:

@@ -317,7 +317,7 @@ def compare_command(
     from analysis.answer import analyze
     from analysis.compare.many import compare_many, many_tables
     from analysis.compare.side_by_side import compare, compare_programs
-    from analysis.compare.tables import compare_tables, conclusions
+    from analysis.compare.tables import compare_data, compare_tables
     from analysis.results.sources import open_results, sources_below
     from analysis.tables.means import render
     from configs.values import share_option
@@ -338,21 +338,10 @@ def compare_command(
         return
     if both is None:
         raise UserError(f"{results[0]} has no two programs of one algorithm; name a second folder")
-    tables = compare_tables(both)
     if as_json:
-        print_json(
-            {
-                "a": both.name_a,
-                "b": both.name_b,
-                "conclusions": conclusions(both),
-                "differences": both.all_differences,
-                "only_a": both.only_a,
-                "only_b": both.only_b,
-                "rows": [row for table in tables for row in table.raw_values],
-            }
-        )
+        print_json(compare_data(both))
     else:
-        say(render(tables, style))
+        say(render(compare_tables(both), style))
 
 
 @click.command("card")

@@ -16,9 +16,10 @@ from syrupy.assertion import SnapshotAssertion
 
 from analysis.answer import analyze
 from analysis.card import card_text
+from analysis.compare.matching import Unlike
 from analysis.compare.side_by_side import Row, SideBySide, compare, compare_programs
-from analysis.compare.tables import compare_tables, conclusions
-from analysis.format.table import render
+from analysis.compare.tables import compare_data, compare_tables
+from analysis.format.table import Table, render
 from analysis.results.sources import Results, open_results
 from analysis.tables.means import tables_of_cases
 from tests.analysis.results.test_summaries import HEADER
@@ -62,19 +63,24 @@ def rows(both: SideBySide, objective: str = "time") -> Sequence[Row]:
     return pair.rows
 
 
+def conclusions(both: SideBySide, objective: str = "time") -> tuple[int, int, int]:
+    """Return how many rows agree, how many both results decide, and how many are open."""
+    (found,) = (of for of in both.conclusions if of.objective == objective)
+    return found.counts["agree"], found.decided, found.counts["open"]
+
+
 @pytest.mark.parametrize(
-    ("a", "b", "spread", "agreements", "expected"),
+    ("a", "b", "spread", "agreements", "expected", "notes"),
     [
         ({1: 10.0, 2: 10.01, 3: 12.0, 4: 8.0}, {1: 30.0, 2: 30.03, 3: 33.0, 4: 24.0}, 0.001,
-         ["baseline", "agree", "agree", "agree"],
-         "time: conclusions agree in 3 of 3 rows that both decide"),
+         ["baseline", "agree", "agree", "agree"], (3, 3, 0),
+         ["time: 3 of 3 rows that both decide agree"]),
         ({1: 10.0, 3: 12.0, 4: 8.0}, {1: 30.0, 3: 27.0, 4: 24.0}, 0.001,
-         ["baseline", "disagree", "agree"],
-         "time: conclusions agree in 1 of 2 rows that both decide; they differ in lulesh x1 #3 "
-         "pcores-pin (performance) (A worse, B better)"),
+         ["baseline", "disagree", "agree"], (1, 2, 0),
+         ["time: 1 of 2 rows that both decide agree",
+          "time, lulesh x1 #3 pcores-pin (performance): A worse, B better"]),
         ({1: 10.0, 3: 12.0}, {1: 30.0, 3: 30.9}, 0.05,
-         ["baseline", "open"],
-         "time: there is no row that both decide (1 more: at least one is undecided)"),
+         ["baseline", "open"], (0, 0, 1), ["time: no row that both decide"]),
     ],
     ids=["the same on a slower node", "different", "undecided"],
 )  # fmt: skip
@@ -84,17 +90,18 @@ def test_conclusions_are_compared_row_by_row(
     b: dict[int, float],
     spread: float,
     agreements: list[str],
-    expected: str,
+    expected: tuple[int, int, int],
+    notes: list[str],
 ) -> None:
     both = side_by_side(results(tmp_path / "a", a), results(tmp_path / "b", b, spread=spread))
 
     assert [row.agreement for row in rows(both)] == agreements
-    assert conclusions(both)[0] == expected
+    assert conclusions(both) == expected
+    assert [note for note in notes_of(compare_tables(both)[0]) if note.startswith("time")] == notes
     if len(agreements) == 4:
-        words = [(row.a.outcome, row.b.outcome) for row in rows(both)[1:] if row.a and row.b]
-        assert words == [(outcome, outcome) for outcome in ("equivalent", "worse", "better")]
-        energy = "package energy: conclusions agree in 3 of 3 rows that both decide"
-        assert conclusions(both)[1:] == [energy]
+        outcomes = [(row.a.outcome, row.b.outcome) for row in rows(both)[1:] if row.a and row.b]
+        assert outcomes == [(outcome, outcome) for outcome in ("equivalent", "worse", "better")]
+        assert conclusions(both, "energy") == (3, 3, 0)
 
 
 def test_tables_show_what_both_have_under_which_numbers_and_what_only_one_has(
@@ -112,6 +119,11 @@ def test_tables_show_what_both_have_under_which_numbers_and_what_only_one_has(
     for name in "ab":
         text = text.replace(str(tmp_path / name), name.upper())
     assert text == snapshot(extension_class=GoldenFile)
+
+
+def times_of(both: SideBySide) -> Table:
+    """Return the first table of two results' times."""
+    return next(table for table in compare_tables(both) if table.caption.endswith("side by side"))
 
 
 def test_the_publication_agrees_with_itself() -> None:
@@ -141,7 +153,7 @@ def test_our_runs_stand_beside_the_publication_s_without_a_direct_ratio(tmp_path
     both = side_by_side(a, "published:galante-2025")
 
     pair = both.pairs[0]
-    assert (pair.a.key.threads, pair.footnotes) == (1, ())
+    assert (pair.a.key.threads, pair.differences) == (1, ())
     assert [row.agreement for row in pair.rows] == [
         "baseline", *["agree"] * 4, *["only in B"] * 5,
     ]  # fmt: skip
@@ -155,13 +167,13 @@ def test_a_start_that_differs_is_told_of_ratios_that_are_there(tmp_path: Path) -
     write(tmp_path / "b", [*runs(1, 10.0), *runs(3, 12.0)])
     a, b = str(tmp_path / "a"), str(tmp_path / "b")
 
-    direct, indirect = (side_by_side(a, other).pairs[0] for other in (b, "published:galante-2025"))
-
-    assert [text[:22] for text in direct.footnotes] == [
-        "A: Between #1 schedule",
-        "#3 pcores-pin, B again",
-    ]
-    assert [text[:22] for text in indirect.footnotes] == ["A: Between #1 schedule"]
+    loaded = "likwid-pin is loaded into one of both, and its start is in the numbers"
+    direct, indirect = (
+        [note for marker, note in times_of(side_by_side(a, other)).notes if marker]
+        for other in (b, "published:galante-2025")
+    )
+    assert direct == [f"A: {loaded}", f"B against A: {loaded}"]
+    assert [note for note in indirect if "likwid" in note] == [f"A: {loaded}"]
 
 
 def test_another_size_is_compared_with_a_footnote_but_not_directly(tmp_path: Path) -> None:
@@ -170,7 +182,7 @@ def test_another_size_is_compared_with_a_footnote_but_not_directly(tmp_path: Pat
 
     pair = side_by_side(a, b).pairs[0]
 
-    assert pair.footnotes == ("size: A quick, B paper",)
+    assert pair.differences == (Unlike("size", "quick", "paper"),)
     assert [row.direct for row in pair.rows] == [None, None]
 
 
@@ -214,7 +226,7 @@ def test_of_two_conditions_the_same_one_is_taken(
     taken = [(getattr(pair.a.key, field), getattr(pair.b.key, field)) for pair in both.pairs]
     assert taken == [(value, value) for value in values for _ in ("time", "energy")]
     assert (both.only_a, both.only_b) == ((), ())
-    assert {pair.footnotes for pair in both.pairs} == {()}
+    assert {pair.differences for pair in both.pairs} == {()}
     raw_values = [row for table in compare_tables(both) for row in table.raw_values]
     named = {(row[f"a_{field}"], row[f"b_{field}"], row["a_schedule"]) for row in raw_values}
     assert named == {(value, value, "static") for value in values}
@@ -261,7 +273,8 @@ def test_rows_of_current_governors_are_matched_where_it_is_known_which_was_in_fo
     ]  # fmt: skip
     both = side_by_side(a, b)
     assert {row.agreement for row in rows(both)} == {"only in A", "only in B"}
-    assert any("--as-governor" in footnote for footnote in both.pairs[0].footnotes)
+    assert both.pairs[0].unknown_governors == ("A",)
+    assert any("--as-governor" in note for note in notes_of(times_of(both)))
 
     assumed = side_by_side(a, b, as_governor="performance")
     assert [row.agreement for row in rows(assumed)][:2] == ["baseline", "agree"]
@@ -300,8 +313,8 @@ def test_csv_has_every_number_unrounded(tmp_path: Path) -> None:
     tables = compare_tables(side_by_side(a, b))
     text = render(tables, "csv")
 
-    output = f"ratios are of A: {TRIMMED}; B: {TRIMMED}; B / A: {TRIMMED}"
-    assert output in notes_of(tables[1])
+    kinds = f"ratios are of A: {TRIMMED}; B: {TRIMMED}; B / A: {TRIMMED}"
+    assert kinds in notes_of(tables[1])
     table = list(csv.DictReader(io.StringIO(text)))
     assert [(row["objective"], row["a_case_number"]) for row in table] == [
         ("time", "1"), ("time", "3"), ("energy", "1"), ("energy", "3"),
@@ -320,7 +333,7 @@ def test_ratios_of_runs_without_spread_have_no_intervals(tmp_path: Path) -> None
     a = results(tmp_path / "a", {1: 10.0, 3: 12.0}, spread=0.0)
     b = results(tmp_path / "b", {1: 10.0, 3: 15.0}, spread=0.0)
 
-    table = compare_tables(side_by_side(a, b))[1]
+    table = times_of(side_by_side(a, b))
 
     assert table.cells[1] == (
         *("3", "pcores-pin", "performance"),
@@ -359,7 +372,7 @@ def test_each_column_says_what_its_ratios_are_of(
         some = [runs(row, 10.0 + row)[:count] for row, count in enumerate(counts, 1)]
         write(tmp_path / name, [run for of in some for run in of])
 
-    table = compare_tables(side_by_side(str(tmp_path / "a"), str(tmp_path / "b")))[1]
+    table = times_of(side_by_side(str(tmp_path / "a"), str(tmp_path / "b")))
 
     assert f"ratios are of {expected}" in notes_of(table)
 
@@ -371,7 +384,7 @@ def test_b_to_a_of_two_cards_is_said_to_be_of_means(tmp_path: Path) -> None:
         cards.append(tmp_path / f"{name}.json")
         cards[-1].write_bytes(card_text(found, analyze(found))[1])
 
-    table = compare_tables(side_by_side(*map(str, cards)))[1]
+    table = times_of(side_by_side(*map(str, cards)))
 
     assert f"ratios are of A: {TRIMMED}; B: {TRIMMED}; B / A: means" in notes_of(table)
     third = table.raw_values[1]
@@ -384,11 +397,11 @@ def test_ratios_of_means_without_intervals_are_said_to_be_so_without_a_common_ba
     for name in "ab":
         write(tmp_path / name, [runs(3, 12.0)[0]])
 
-    table = compare_tables(side_by_side(str(tmp_path / "a"), str(tmp_path / "b")))[1]
+    table = times_of(side_by_side(str(tmp_path / "a"), str(tmp_path / "b")))
 
     assert table.cells[0][9] == "1.000"
     assert notes_of(table) == [
-        "no baseline is in both, so that there are no ratios to it",
+        "no baseline is in both: no ratios to it",
         "ratios are of B / A: means",
     ]
 
@@ -398,7 +411,7 @@ def test_small_ratios_have_digits_that_count(tmp_path: Path) -> None:
     a = results(tmp_path / "a", {1: 1000.0, 3: 0.5})
     b = results(tmp_path / "b", {1: 0.04, 3: 0.00002})
 
-    first, third = compare_tables(side_by_side(a, b))[1].cells
+    first, third = times_of(side_by_side(a, b)).cells
 
     assert third[4] == "0.000500"
     low, high = map(float, third[5].split(" to "))
@@ -414,25 +427,23 @@ def test_intervals_over_more_than_a_factor_of_a_thousand_are_none(tmp_path: Path
     for name in "ab":
         write(tmp_path / name, [*wild, *tame])
 
-    _, third = compare_tables(side_by_side(str(tmp_path / "a"), str(tmp_path / "b")))[1].cells
+    _, third = times_of(side_by_side(str(tmp_path / "a"), str(tmp_path / "b"))).cells
 
     assert third[5] == "too wide to tell"
 
 
-def test_each_row_has_a_word_for_b_against_a(tmp_path: Path) -> None:
+def test_each_row_has_an_outcome_for_b_against_a(tmp_path: Path) -> None:
     a = results(tmp_path / "a", {1: 10.0, 2: 10.0, 3: 12.0})
     b = results(tmp_path / "b", {1: 10.0, 2: 9.0, 3: 15.0})
 
     times = next(pair for pair in side_by_side(a, b).pairs if pair.objective == "time")
 
-    assert {row.case.number: row.word for row in times.rows} == {
+    assert {row.case.number: row.outcome for row in times.rows} == {
         1: "equivalent",
         2: "better",
         3: "worse",
     }
-    assert any(
-        "tested together (Holm)" in note for note in notes_of(compare_tables(side_by_side(a, b))[1])
-    )
+    assert any("tested together (Holm)" in note for note in notes_of(times_of(side_by_side(a, b))))
 
 
 EVIL = "\x1b[2J|<b>\\x"
@@ -487,7 +498,7 @@ def test_a_program_is_compared_with_the_publication_s_of_the_same_algorithm(
 
     assert [row.agreement for row in rows(both)][:2] == ["baseline", "agree"]
     (pair, *_) = both.pairs
-    assert "app: A lulesh-llnl, B lulesh" in pair.footnotes
+    assert Unlike("app", "lulesh-llnl", "lulesh") in pair.differences
 
 
 def test_the_programs_of_one_algorithm_are_compared_within_results(tmp_path: Path) -> None:
@@ -500,10 +511,9 @@ def test_the_programs_of_one_algorithm_are_compared_within_results(tmp_path: Pat
     assert [row.agreement for row in rows(both)] == ["baseline", "agree", "disagree"]
     _, third, _ = rows(both)
     assert third.direct and third.direct.value == pytest.approx(13.3 / 12, rel=1e-3)
-    assert conclusions(both)[0] == (
-        "time: conclusions agree in 1 of 2 rows that both decide; they differ in "
-        "lulesh-llnl x1 #4 ecores-set (performance) (A better, B worse)"
-    )
+    assert conclusions(both) == (1, 2, 0)
+    row = "time, lulesh-llnl x1 #4 ecores-set (performance): A better, B worse"
+    assert row in notes_of(compare_tables(both)[0])
 
 
 def test_programs_of_other_sizes_threads_and_policies_are_not_taken_for_each_other(
@@ -550,9 +560,9 @@ def test_tables_are_of_the_same_number_of_ranks_or_not_put_side_by_side(tmp_path
     assert side_by_side(folders[0], folders[1]).pairs == ()
     assert side_by_side(folders[1], none).pairs == ()
     pair, *_ = side_by_side(folders[0], other).pairs
-    assert pair.footnotes == (
-        "launcher of ranks: A openmpi, B mpich",
-        "CPUs divided among ranks by: A order, B kind",
+    assert pair.differences == (
+        Unlike("launcher of ranks", "openmpi", "mpich"),
+        Unlike("CPUs divided among ranks by", "order", "kind"),
     )
     text = render(compare_tables(side_by_side(folders[0], other)), "csv")
     assert {(row["ranks"], row["threads"]) for row in csv.DictReader(io.StringIO(text))} == {
@@ -565,6 +575,48 @@ def test_a_row_in_which_ranks_differ_is_named_by_ranks_and_threads(tmp_path: Pat
     a = results(tmp_path / "a", {1: 10.0, 3: 12.0}, **of_ranks)
     b = results(tmp_path / "b", {1: 10.0, 3: 9.0}, **of_ranks)
 
-    time, _ = conclusions(side_by_side(a, b))
+    notes = notes_of(compare_tables(side_by_side(a, b))[0])
 
-    assert "they differ in lulesh 2x4 #3 pcores-pin (performance)" in time
+    assert "time, lulesh 2x4 #3 pcores-pin (performance): A worse, B better" in notes
+
+
+def test_a_case_in_several_modes_has_a_note_with_each_of_them(tmp_path: Path) -> None:
+    turns = [10.0] * 6 + [12.0] * 6
+    two = [
+        record(1, at, elapsed_s=mean * (1 + NOISE[at % 10] / 1000))
+        for at, mean in enumerate(turns, 1)
+    ]
+    for name in "ab":
+        write(tmp_path / name, [*two, *runs(3, 12.0)])
+
+    notes = notes_of(times_of(side_by_side(str(tmp_path / "a"), str(tmp_path / "b"))))
+
+    of_modes = [note for note in notes if "several modes" in note]
+    assert [note.partition(" of ")[0] for note in of_modes] == [
+        f"{side}: several modes: 6" for side in "AB"
+    ]
+    assert all("6 about 12." in note or "6 about 11.9" in note for note in of_modes)
+
+
+def test_a_case_that_lost_runs_has_a_note_with_their_causes(tmp_path: Path) -> None:
+    lost = [record(3, at, status="failed", reason="no") for at in (11, 12, 13)]
+    write(tmp_path / "a", [*runs(1, 10.0), *runs(3, 12.0), *lost])
+    b = results(tmp_path / "b", {1: 10.0, 3: 12.0})
+
+    notes = notes_of(times_of(side_by_side(str(tmp_path / "a"), b)))
+
+    assert "A: not compared: lost 3 of 13 runs (3 failed)" in notes
+
+
+def test_json_has_conclusions_as_numbers(tmp_path: Path) -> None:
+    a = results(tmp_path / "a", {1: 10.0, 3: 12.0, 4: 8.0, 5: 9.0}, size="quick")
+    b = results(tmp_path / "b", {1: 30.0, 3: 27.0, 4: 24.0})
+
+    data = compare_data(side_by_side(a, b))
+
+    assert data["conclusions"][0] == {
+        "objective": "time", "agree": 1, "disagree": 1, "open": 0, "not_compared": 0,
+        "only_in_a": 1, "only_in_b": 0,
+    }  # fmt: skip
+    size = {"fact": "size", "a": "quick", "b": "paper", "changes": "", "apps": ["lulesh"]}
+    assert data["differences"] == [size]

@@ -119,8 +119,8 @@ def test_results_side_by_side_name_the_modes_of_each(tmp_path: Path) -> None:
     for letter, of in (("a", "pcores-pin"), ("b", "scheduler")):
         write(tmp_path / letter, timed(Study(ALIKE), in_modes(of)))
     shown = " ".join(pinstudy(tmp_path, "compare", "a", "b", status=0).stdout.split())
-    assert "A: runs are in several modes: #3 pcores-pin 2 of 10 about 38 s and 8 about 42" in shown
-    assert "B: runs are in several modes: #1 scheduler 2 of 10 about 38 s" in shown
+    assert "A: several modes: 2 of 10 about 38 s and 8 about 42 s; ratios are of means" in shown
+    assert "B: several modes: 2 of 10 about 38 s and 8 about 42 s" in shown
 
 
 def test_no_advice_to_leave_threads_where_a_mapping_may_be_better(tmp_path: Path) -> None:

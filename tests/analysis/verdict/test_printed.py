@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from analysis.answer import analyze
+from analysis.compare.matching import Unlike
 from analysis.compare.side_by_side import compare
 from analysis.compare.tables import compare_tables
 from analysis.format.table import render
@@ -336,9 +337,8 @@ def test_numbers_of_unlike_units_are_not_put_side_by_side(tmp_path: Path) -> Non
     both = compare(open_results(str(tmp_path / "a")), open_results(str(tmp_path / "b")))
 
     assert [pair.objective for pair in both.pairs] == ["time"]
-    assert both.pairs[0].footnotes == (
-        "rate: A higher is better, in Gflop/s; B higher is better, in Mflop/s: not side by side",
-    )
+    units = (f"higher is better, in {unit}" for unit in ("Gflop/s", "Mflop/s"))
+    assert both.pairs[0].differences == (Unlike("rate", *units),)
 
 
 def test_times_that_are_given_have_no_ratio_side_by_side(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ def test_results_are_compared_with_the_publication(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     assert "A: mine" in done.stdout
     assert "B: published:galante-2025" in done.stdout
-    assert "time: conclusions agree in 4 of 4 rows that both decide" in done.stdout
+    assert "time: 4 of 4 rows that both decide agree" in done.stdout
     assert "1.246 to 1.247" in done.stdout
 
 
@@ -24,7 +24,8 @@ def test_json_has_conclusions_and_rows(tmp_path: Path) -> None:
     results(tmp_path / "b", {1: 30.0, 3: 27.0})
     done = pinstudy(tmp_path, "compare", "a", "b", "--json")
     comparison = json.loads(done.stdout)
-    assert comparison["conclusions"][0].startswith("time: conclusions agree in 0 of 1 rows")
+    found = comparison["conclusions"][0]
+    assert (found["objective"], found["agree"], found["disagree"]) == ("time", 0, 1)
     assert [row["conclusions"] for row in comparison["rows"][:2]] == ["baseline", "disagree"]
 
 
@@ -34,4 +35,4 @@ def test_one_folder_is_enough_for_the_programs_of_one_algorithm(tmp_path: Path) 
     assert (done.returncode, done.stderr) == (0, "")
     assert "A: lulesh-llnl" in done.stdout
     assert "B: lulesh" in done.stdout
-    assert "time: conclusions agree in 1 of 1 rows that both decide" in done.stdout
+    assert "time: 1 of 1 rows that both decide agree" in done.stdout
