@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from math import exp
 
-from analysis.format.numbers import five_digits, fixed, in_percent, signed_in_percent
+from analysis.format.numbers import five_digits, fixed, signed_in_percent
 from analysis.objectives import Objective
 from analysis.published.affinity import Published, sources_of
 from analysis.statistics.modes import Modes
@@ -16,7 +16,7 @@ from analysis.statistics.sample import MIN_TRIMMED, TRIMMED_SHARE
 from analysis.verdict.caveats import loaded_at_start
 from analysis.verdict.model import CaseFinding, Comparison
 from analysis.verdict.tables import ratio_interval, ratio_text
-from base.text import first_of, one_line, plural
+from base.text import first_of, one_line
 
 # Latencies. By whether pairs show clusters, and whether these are the kernel's groups.
 CLUSTERS = {
@@ -66,7 +66,7 @@ NOT_COMPARED = {
     "modes": "runs in several modes",
     "few": "too few runs, or not in turn",
 }
-PINNED_ALIKE = "who pins makes no difference (within {margin} %) in {equivalent} of {placements}"
+PINNED_ALIKE = "who pins makes no difference (within {margin} %) in {equivalent} of {pairs}"
 ACROSS_ATTEMPTS = "no attempt made runs of both: {cases}; the node may have changed between"
 OTHER_MACHINES = "published numbers are of other machines: {sources}"
 NOT_COUNTED = "L1 load misses not counted: {why}"
@@ -179,13 +179,6 @@ def _extreme(label: str, found: tuple[CaseFinding, Comparison]) -> str:
     difference = comparison.difference
     ratio = f"{ratio_text(difference.ratio)} ({ratio_interval(difference)})"
     return f"{label}: {row(case)}, ratio {ratio}, {comparison.outcome}"
-
-
-def pinned_alike(equivalent: int, placements: int, margin: float) -> str:
-    """Return in how many placements it does not matter who pins; the margin is a share."""
-    return PINNED_ALIKE.format(
-        margin=in_percent(margin, 6), equivalent=equivalent, placements=plural(placements, "pair")
-    )
 
 
 def case_notes(

@@ -21,7 +21,7 @@ from analysis.affinity.timed_cases import (
     published_for,
     with_scheduler,
 )
-from analysis.format.numbers import NO_REASON, NOTHING, fixed
+from analysis.format.numbers import NO_REASON, NOTHING, fixed, in_percent
 from analysis.format.table import Column, Table, Written, joined, table_of
 from analysis.measures import BY_FIELD
 from analysis.objectives import TIME
@@ -29,9 +29,9 @@ from analysis.records.metrics import METRIC
 from analysis.results.case import grouped
 from analysis.results.sources import Results
 from analysis.verdict.caveats import unusable
-from analysis.verdict.configurations import change_and_interval
 from analysis.verdict.model import Findings
-from base.text import one_line
+from analysis.verdict.tables import ratio_interval, ratio_text
+from base.text import one_line, plural
 from configs.core_kinds import KIND_ORDER
 
 # Who pins: the program by its own call, or a launcher or an OpenMP runtime from outside.
@@ -153,20 +153,22 @@ def contention_sections(experiment: Contention, margin: float) -> Iterator[Secti
     """Yield the sections on one experiment; `margin` is that of equivalence, a share."""
     yield Section(title_of(experiment.rows[0].measured.case), _table(experiment))
     if experiment.same:
-        outcomes = [pair.against.comparison.outcome for pair in experiment.same if pair.against]
-        apart = [
-            case
-            for pair in experiment.same
-            if pair.against and pair.against.comparison.across_attempts
-            for case in (pair.by_itself.case, pair.from_outside.case)
-        ]
-        notes = [words.pinned_alike(outcomes.count("equivalent"), len(experiment.same), margin)]
-        notes += [words.ACROSS_ATTEMPTS.format(cases=words.rows(apart))] if apart else []
-        yield Section("", table_of(_SAME_CAPTION, _SAME, experiment.same, notes))
+        yield Section("", _same_table(experiment.same, margin))
 
 
-def _change(pair: SamePlacement) -> tuple[str, str]:
-    return change_and_interval(pair.against.difference) if pair.against else (NOTHING, NOTHING)
+def _same_table(same: Sequence[SamePlacement], margin: float) -> Table:
+    compared = [(pair, pair.against.comparison) for pair in same if pair.against]
+    equivalent = sum(comparison.outcome == "equivalent" for _, comparison in compared)
+    notes = [
+        words.PINNED_ALIKE.format(
+            margin=in_percent(margin, 6), equivalent=equivalent, pairs=plural(len(same), "pair")
+        )
+    ]
+    for pair, comparison in compared:
+        if comparison.across_attempts:
+            both = words.rows([pair.by_itself.case, pair.from_outside.case])
+            notes.append(words.ACROSS_ATTEMPTS.format(cases=both))
+    return table_of(_SAME_CAPTION, _SAME, same, notes)
 
 
 def _outcome(pair: SamePlacement) -> str:
@@ -232,8 +234,14 @@ _SAME: tuple[Written[SamePlacement], ...] = (
         Column("CPUs", right=False),
         lambda pair: one_line(str(pair.by_itself.case.summary.key.cpus)),
     ),
-    (Column("change", "%"), lambda pair: _change(pair)[0]),
-    (Column("95 % interval", "%"), lambda pair: _change(pair)[1]),
+    (
+        Column("time ratio"),
+        lambda pair: ratio_text(pair.against.difference.ratio) if pair.against else NOTHING,
+    ),
+    (
+        Column("95 % interval"),
+        lambda pair: ratio_interval(pair.against.difference) if pair.against else NOTHING,
+    ),
     (Column("outcome", right=False), _outcome),
     (Column("placement proved", "by itself"), lambda pair: _proved(pair.by_itself)),
     (Column("placement proved", "from outside"), lambda pair: _proved(pair.from_outside)),
