@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from math import comb
 from typing import Literal
 
 import numpy as np
@@ -56,36 +54,14 @@ class Group:
     outcome: Outcome
     nearest: tuple[int, ...] = ()
 
-
-@dataclass(frozen=True)
-class LevelMatch:
-    """A level of measured clusters, and the kernel's level that is most like it.
-
-    `alike` is the adjusted Rand index of both partitions of the CPUs: 1 when they are the same,
-    about 0 when they agree as chance would have it. `name` is empty when the kernel has no groups.
-    """
-
-    level: int
-    clusters: tuple[tuple[int, ...], ...]
-    name: str
-    alike: float
-
-
-@dataclass(frozen=True)
-class Agreement:
-    """The clusters by level and size, then the kernel's groups that are none; and the levels."""
-
-    groups: tuple[Group, ...]
-    levels: tuple[LevelMatch, ...]
-
     @property
-    def of_levels(self) -> list[Group]:
-        """The groups that the kernel has by its levels, not by a core kind alone."""
-        return [group for group in self.groups if not {*LEVELS}.isdisjoint(group.kernel)]
+    def is_named(self) -> bool:
+        """Whether the kernel has it by one of its levels, not by a core kind alone."""
+        return not {*LEVELS}.isdisjoint(self.kernel)
 
 
-def compare(latency: Latency, clusters: Clusters) -> Agreement:
-    """Compare the measured clusters with the kernel's topology in the file."""
+def compare(latency: Latency, clusters: Clusters) -> list[Group]:
+    """Return the clusters by level and size, then the groups of the kernel that are none."""
     kernel = kernel_groups(latency.topology, latency.cpus)
     by_cpus = {group.cpus: group for group in kernel}
     found = [
@@ -97,11 +73,8 @@ def compare(latency: Latency, clusters: Clusters) -> Agreement:
     cpus_found = [group.cpus for group in found]
     lacking = [group for group in named if group.cpus not in cpus_found]
     if not enough(latency.both_ways):
-        lacking = []
-    return Agreement(
-        (*found, *(_lacking(latency, group, named, cpus_found) for group in lacking)),
-        tuple(_level(latency, clusters, level, named) for level in range(1, clusters.levels + 1)),
-    )
+        return found
+    return [*found, *(_lacking(latency, group, named, cpus_found) for group in lacking)]
 
 
 def _found(cpus: tuple[int, ...], cluster: Cluster, same: KernelGroup | None) -> Group:
@@ -198,38 +171,3 @@ def _block(latency: Latency, some: Sequence[int], others: Sequence[int]) -> Arra
 def _median(values: Array) -> float | None:
     known = values[~np.isnan(values)]
     return float(np.median(known)) if len(known) else None
-
-
-def _level(
-    latency: Latency, clusters: Clusters, level: int, named: Sequence[KernelGroup]
-) -> LevelMatch:
-    mine = tuple(_cpus(latency, cluster.rows) for cluster in clusters.at_level(level))
-    labels = _labels(latency.cpus, mine)
-    alike = {
-        name: rand_index(labels, _labels(latency.cpus, kernel_cpus))
-        for name in LEVELS
-        if (kernel_cpus := [group.cpus for group in named if name in group.names])
-    }
-    best = max(alike, key=lambda name: alike[name], default="")
-    return LevelMatch(level, mine, best, alike.get(best, 0.0))
-
-
-def _labels(cpus: Sequence[int], groups: Iterable[tuple[int, ...]]) -> list[int]:
-    """Return a number a CPU: that of its group, or its own where it is in none."""
-    numbers = {cpu: -1 - at for at, cpu in enumerate(cpus)}
-    for number, group in enumerate(groups):
-        numbers.update(dict.fromkeys(group, number))
-    return [numbers[cpu] for cpu in cpus]
-
-
-def rand_index(one: Sequence[int], other: Sequence[int]) -> float:
-    """Return the adjusted Rand index of two partitions, by the label of each member.
-
-    Hubert and Arabie, "Comparing Partitions" (1985), equation 5; 1 when both are the same.
-    """
-    together = sum(comb(n, 2) for n in Counter(zip(one, other, strict=True)).values())
-    in_one = sum(comb(n, 2) for n in Counter(one).values())
-    in_other = sum(comb(n, 2) for n in Counter(other).values())
-    by_chance = in_one * in_other / comb(len(one), 2)
-    most = (in_one + in_other) / 2
-    return 1.0 if most == by_chance else (together - by_chance) / (most - by_chance)

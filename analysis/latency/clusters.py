@@ -72,16 +72,6 @@ class Clusters:
     disturbed: tuple[tuple[int, int], ...]
     scatter: float
 
-    def at_level(self, level: int) -> list[Cluster]:
-        """Return the largest clusters of that level or below: they share no row."""
-        chosen: list[Cluster] = []
-        taken: set[int] = set()
-        for cluster in self.found:
-            if cluster.level <= level and taken.isdisjoint(cluster.rows):
-                chosen.append(cluster)
-                taken.update(cluster.rows)
-        return chosen
-
     @property
     def levels(self) -> int:
         """How many levels of clusters there are."""

@@ -14,7 +14,7 @@ import pandas as pd
 from analysis import experiment_words as words
 from analysis.format.numbers import NOTHING, fixed, percent, signed_percents, three_digits
 from analysis.format.table import Column, Table, Written, table_of
-from analysis.latency.agreement import Agreement, Group, LevelMatch, compare
+from analysis.latency.agreement import Group, compare
 from analysis.latency.clusters import Clusters, enough, find_clusters
 from analysis.latency.model import Latency
 from analysis.latency.partners import (
@@ -39,8 +39,6 @@ MAX_PAIRS = 16
 _MAX_GROUPS = 8
 _MAX_REASONS = 3
 _MAX_DISTURBED = 3
-# Partitions with a lower adjusted Rand index are not called alike.
-_LIKE = 0.5
 # Medians that scatter by less are alike for whoever places threads.
 _ALIKE = 0.1
 _PER_MILLION = 1e6
@@ -56,7 +54,7 @@ class LatencyFindings:
 
     latency: Latency
     clusters: Clusters
-    agreement: Agreement
+    groups: list[Group]
     nearness: list[Nearness]
     partners: list[Partners]
     teams: list[Team]
@@ -80,7 +78,7 @@ class LatencyFindings:
             return "too few pairs"
         if not self.clusters.found:
             return "alike" if self.clusters.scatter <= _ALIKE else "no group"
-        named = self.agreement.of_levels
+        named = [group for group in self.groups if group.is_named]
         if not named:
             return "unnamed"
         return "agrees" if all(group.outcome == "found" for group in named) else "differs"
@@ -128,16 +126,7 @@ def findings_data(findings: LatencyFindings) -> dict[str, Any]:
         "scatter": findings.clusters.scatter,
         "groups": [
             asdict(group) | {name: format_cpulist(getattr(group, name)) for name in _CPUS}
-            for group in findings.agreement.groups
-        ],
-        "levels": [
-            {
-                "level": match.level,
-                "clusters": [format_cpulist(cpus) for cpus in match.clusters],
-                "kernel": match.name,
-                "adjusted_rand_index": match.alike,
-            }
-            for match in findings.agreement.levels
+            for group in findings.groups
         ],
         "disturbed": [[latency.cpus[row] for row in pair] for pair in findings.clusters.disturbed],
         "partners": [asdict(partners) for partners in findings.partners],
@@ -172,18 +161,13 @@ def _tables(findings: LatencyFindings) -> Iterator[Table]:
         "One way between two CPUs, by how near the kernel says that they are",
         _NEARNESS,
         findings.nearness,
-        [] if findings.agreement.groups else of_groups,
+        [] if findings.groups else of_groups,
     )
-    if findings.agreement.groups:
-        levels = findings.agreement.levels
-        like: Written[Sequence[Group]] = (
-            Column("most like (adjusted Rand index)", right=False),
-            lambda alike: _likeness(levels, alike[0].level),
-        )
+    if findings.groups:
         yield table_of(
             "Clusters by the measured latencies, and the kernel's groups",
-            [*_GROUPS, like],
-            grouped(findings.agreement.groups, _likeness_of),
+            _GROUPS,
+            grouped(findings.groups, _row_of),
             of_groups,
         )
     yield table_of(
@@ -205,7 +189,7 @@ def _tables(findings: LatencyFindings) -> Iterator[Table]:
         )
 
 
-def _likeness_of(group: Group) -> tuple[object, ...]:
+def _row_of(group: Group) -> tuple[object, ...]:
     """Return what groups share that stand in one row; those of one cluster only partly."""
     size = len(group.cpus) if group.level else 0
     return group.level, size, group.kernel, group.outcome, group.nearest
@@ -237,7 +221,7 @@ def _pair_notes(findings: LatencyFindings) -> list[str]:
 def _group_notes(findings: LatencyFindings) -> list[str]:
     latency, clusters = findings.latency, findings.clusters
     low, high = np.nanquantile(latency.both_ways, (0.05, 0.95))
-    named = findings.agreement.of_levels
+    named = [group for group in findings.groups if group.is_named]
     notes = [
         words.CLUSTERS[findings.structure].format(
             pairs=len(latency.pairs),
@@ -288,12 +272,6 @@ def _team_notes(findings: LatencyFindings) -> list[str]:
 
 def _team(team: Team, threads: int) -> str:
     return f"{plural(threads, 'thread')}, {team.how}"
-
-
-def _likeness(levels: Sequence[LevelMatch], level: int) -> str:
-    """Return the kernel's level that a level of clusters is most like; index 1: the same groups."""
-    match = levels[level - 1] if level else None
-    return f"{match.name} ({match.alike:.2f})" if match and match.alike >= _LIKE else NOTHING
 
 
 def _rest(rows: int, most: int, where: str) -> list[str]:
