@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import isnan
 from typing import Literal
 
 from analysis.answer import MARGIN, analyze
@@ -363,10 +364,8 @@ def _to_reference(
 
 def _of_means(a: CaseFinding, b: CaseFinding, objective: Objective) -> Ratio | None:
     """Return a ratio of means, where no spread is known and so no interval."""
-    if unusable((a, b), objective):
-        return None
-    below = b.samples[objective].mean
-    return Ratio(a.samples[objective].mean / below) if below > 0 else None
+    ratio = a.mean_ratio(b, objective)
+    return None if isnan(ratio) else Ratio(ratio)
 
 
 def _direct(one: _Opened, other: _Opened, a: Side, b: Side, objective: Objective) -> Ratio | None:

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from analysis import experiment_words as words
-from analysis.format.numbers import NOTHING, fixed, percent, signed_percents, three_digits
+from analysis.format.numbers import NOTHING, finite, fixed, percent, signed_percents, three_digits
 from analysis.format.table import Column, Table, Written, table_of
 from analysis.latency.agreement import Group, compare
 from analysis.latency.clusters import Clusters, enough, find_clusters
@@ -123,7 +123,7 @@ def findings_data(findings: LatencyFindings) -> dict[str, Any]:
         "left_out": [{"cpus": list(pair.cpus), "reason": pair.reason} for pair in latency.left_out],
         "nearness": [asdict(row) for row in findings.nearness],
         "structure": findings.structure,
-        "scatter": findings.clusters.scatter,
+        "scatter": finite(findings.clusters.scatter),
         "groups": [
             asdict(group) | {name: format_cpulist(getattr(group, name)) for name in _CPUS}
             for group in findings.groups
