@@ -84,7 +84,7 @@ class Placement(Struct, kw_only=True):
     found](placement.md)"""
     threads: list[PlacedThread] | None = None
     """per thread: `process` (0 the program, 1… its descendants), `rank` if there are ranks,
-    `allowed` CPUs when last seen, `seen`: CPU → number of looks, `cpu_s`: CPU time when last seen;
+    `allowed` CPUs when last seen, `seen`: CPU → looks, `cpu_s`: CPU time when last seen;
     `runnable_s`: how long it worked or waited for a CPU; `masks`: allowed CPUs → looks, if several;
     `settling_looks`, `released_looks`, `idle_looks`: looks that [do not count](placement.md)"""
     looks: Count | None = None
@@ -96,9 +96,9 @@ class Placement(Struct, kw_only=True):
     in_ticks: bool | None = None
     """`true` where CPU times were known in clock ticks only"""
     others_cpus: str | None = None
-    """of virtual CPUs: where QEMU's other threads may run"""
+    """where QEMU's other threads may run"""
     others_apart: bool | None = None
-    """whether none of these CPUs is a virtual CPU's"""
+    """whether none of these is a virtual CPU's"""
 
 
 class RaceSeen(Struct, kw_only=True):
