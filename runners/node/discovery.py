@@ -21,7 +21,7 @@ from runners.host.tree import Tree
 from runners.node import cpuinfo
 from runners.node.core_kinds.declared import declare
 from runners.node.core_kinds.finding import NodeView
-from runners.node.core_kinds.kinds import find_kinds, shows_core_types, unlike_cores
+from runners.node.core_kinds.kinds import find_core_types, find_kinds, unlike_cores
 from runners.node.cpufreq import CPUS
 from runners.node.isolation import isolation_notes, read_isolated, read_tickless
 from runners.node.topology import Cache, Core, CoreKind, NumaNode, Topology, sharing
@@ -57,7 +57,7 @@ def read_topology(root: Path, declared: str | None = None) -> Topology:
     siblings = _siblings(tree, online, caches, blocks, notes)
     view = NodeView(tree, online, siblings, caches)
     kinds, kind_notes = find_kinds(view)
-    core_types = shows_core_types(view, kinds)
+    core_types = find_core_types(view, kinds)
     if declared is not None:
         kinds, kind_notes = declare(declared, kinds, online, offline)
     notes += kind_notes

@@ -28,6 +28,10 @@ SAME_PACKAGE = "one package, different NUMA nodes"
 ACROSS_PACKAGES = "different packages"
 RELATIONS = (SIBLINGS, SHARED_L2, SHARED_L3, SAME_NODE, SAME_PACKAGE, ACROSS_PACKAGES)
 
+# What CPUID leaf 0x1A of Intel's hybrid CPUs tells a program of the core that it runs on (Intel SDM
+# vol. 2A, CPUID, leaf 1AH, EAX 31:24).
+CORE, ATOM = "Core", "Atom"
+
 _NO_KIND = "no kind"
 
 
@@ -59,6 +63,17 @@ class Core:
 
 
 @dataclass(frozen=True)
+class CoreType:
+    """The CPUs whose cores are of one type, CORE or ATOM, by what CPUID tells programs.
+
+    A type is no kind: E-cores and LP-E-cores are both Atoms, and a kind may be declared by hand.
+    """
+
+    name: str
+    cpus: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class Cache:
     """A cache and the CPUs that share it; `size_bytes` is None when it is unknown."""
 
@@ -83,8 +98,8 @@ class Topology:
     `allowed` are the CPUs that this process may use (its affinity mask), or all that are online
     when the node is a recorded tree. `notes` list what the tree lacked and what replaced it.
     The kernel balances no threads onto or between `isolated` CPUs; those in `tickless` have no tick
-    where one thread runs (runners/node/isolation.py). `core_types` is whether libomp can tell the
-    core kinds apart, by what CPUID says of them.
+    where one thread runs (runners/node/isolation.py). `core_types` are those by which libomp can
+    tell cores apart, CORE first; none where all are of one, and where programs are told none.
     """
 
     kinds: tuple[CoreKind, ...]
@@ -95,13 +110,17 @@ class Topology:
     offline: tuple[int, ...]
     allowed: tuple[int, ...]
     notes: tuple[str, ...] = ()
-    core_types: bool = False
+    core_types: tuple[CoreType, ...] = ()
     isolated: tuple[int, ...] = ()
     tickless: tuple[int, ...] = ()
 
     def kind_of(self, cpu: int) -> str | None:
         """Return the name of the CPU's kind, or None for a CPU that is in no kind."""
         return next((kind.name for kind in self.kinds if cpu in kind.cpus), None)
+
+    def core_type(self, core: Core) -> str:
+        """Return the type of a core; empty where programs are told none."""
+        return next((kind.name for kind in self.core_types if core.cpus[0] in kind.cpus), "")
 
     @cached_property
     def usable(self) -> frozenset[int]:

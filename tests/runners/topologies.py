@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 from base.cpulist import parse_cpulist
-from runners.node.topology import Cache, Core, CoreKind, NumaNode, Topology
+from runners.node.topology import (
+    ATOM,
+    CORE,
+    Cache,
+    Core,
+    CoreKind,
+    CoreType,
+    NumaNode,
+    Topology,
+)
 
 
 def topology(
@@ -14,7 +23,7 @@ def topology(
 ) -> Topology:
     """Return a node of cores (CPUs, kind, package) and caches (level, CPUs).
 
-    Its core kinds are known to libomp with `core_types`, as those of Intel's hybrids.
+    With `core_types` it is one of Intel's hybrids, whose E- and LP-E-cores are Atoms.
     """
     made = tuple(Core(parse_cpulist(cpus), kind, package) for cpus, kind, package in cores)
     online = tuple(sorted(cpu for core in made for cpu in core.cpus))
@@ -35,8 +44,15 @@ def topology(
         online=online,
         offline=(),
         allowed=online if allowed is None else parse_cpulist(allowed),
-        core_types=core_types,
+        core_types=intels_types(made) if core_types else (),
     )
+
+
+def intels_types(cores: tuple[Core, ...]) -> tuple[CoreType, ...]:
+    """Return the P-cores as Cores and all others as Atoms; none where all are of one type."""
+    fast = tuple(sorted(cpu for core in cores if core.kind == "P" for cpu in core.cpus))
+    slow = tuple(sorted(cpu for core in cores if core.kind != "P" for cpu in core.cpus))
+    return (CoreType(CORE, fast), CoreType(ATOM, slow)) if fast and slow else ()
 
 
 def i9_14900k_without_smt(allowed: str | None = None) -> Topology:

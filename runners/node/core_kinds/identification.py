@@ -41,11 +41,28 @@ def by_cpuid(view: NodeView) -> Finding:
     return Finding()
 
 
-def _intel(view: NodeView) -> Finding:
-    # The hybrid bit decides: a CPU without leaf 1AH returns another leaf's values, and a CPU that
-    # is not hybrid may have the leaf.
+def cores_of_cpuid(view: NodeView) -> tuple[int, ...] | None:
+    """Return the online CPUs that call themselves Cores, none if not hybrid; None if unreadable."""
+    hybrid = _intels_hybrid(view)
+    if not hybrid:
+        return None if hybrid is None else ()
+    types = _types(view, _CORE_TYPE, register=0, shift=24)
+    cores = tuple(cpu for cpu, core_type in types.items() if core_type == _INTEL_CORE)
+    return cores if types else None
+
+
+def _intels_hybrid(view: NodeView) -> bool | None:
+    """Return the hybrid bit of an Intel CPU, or None where it cannot be read.
+
+    The bit decides: a CPU without leaf 1AH returns another leaf's values, and a CPU that is not
+    hybrid may have the leaf.
+    """
     features = _registers(view, view.online[0], _FEATURES)
-    if features is None or not features[3] & _HYBRID_BIT:
+    return None if features is None else bool(features[3] & _HYBRID_BIT)
+
+
+def _intel(view: NodeView) -> Finding:
+    if not _intels_hybrid(view):
         return Finding()
     types = _types(view, _CORE_TYPE, register=0, shift=24)
     if not types or not set(types.values()) <= {_INTEL_CORE, _INTEL_ATOM}:

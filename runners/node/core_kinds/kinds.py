@@ -11,7 +11,7 @@ its CPUs by number.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from base.cpulist import cpulists_by_value
@@ -19,16 +19,17 @@ from runners.host.tree import Tree
 from runners.node import cpuinfo
 from runners.node.core_kinds.cache_sharing import by_cache_shape
 from runners.node.core_kinds.finding import INTEL, Finding, NodeView, one_kind
-from runners.node.core_kinds.identification import by_cpuid, by_part
+from runners.node.core_kinds.identification import by_cpuid, by_part, cores_of_cpuid
 from runners.node.core_kinds.pmus import (
     INTEL_PMUS,
     by_absence_from_pmus,
     by_core_pmus,
     core_pmus,
+    cores_of_pmus,
 )
 from runners.node.core_kinds.ranking import HIGHEST_PERF, MAX_FREQ, by_ranks, read_sign
 from runners.node.core_kinds.riscv import by_riscv_core
-from runners.node.topology import CoreKind
+from runners.node.topology import ATOM, CORE, CoreKind, CoreType
 
 ORDER_OF_EVIDENCE: tuple[Callable[[NodeView], Finding], ...] = (
     by_core_pmus,
@@ -69,16 +70,25 @@ def find_kinds(view: NodeView) -> tuple[tuple[CoreKind, ...], tuple[str, ...]]:
     return (replace(only, evidence=f"one kind: {only.evidence}"),), tuple(notes)
 
 
-def shows_core_types(view: NodeView, kinds: Collection[CoreKind]) -> bool:
-    """Whether CPUID tells every program the type of its core, as Intel's hybrids do (leaf 0x1A).
+def find_core_types(view: NodeView, kinds: Sequence[CoreKind]) -> tuple[CoreType, ...]:
+    """Return the core types that CPUID tells every program, as Intel's hybrids do (leaf 0x1A).
 
-    `kinds` are those that the node's files show. Guests do not see the leaf. Recordings without
-    /proc/cpuinfo are Intel's where they have Intel's PMUs.
+    The kernel's PMUs and the leaf itself name them. Where a recording has neither, the fastest of
+    `kinds`, those that the node's files show, are Cores: no Intel hybrid has faster Atoms. Guests
+    do not see the leaf. Recordings without /proc/cpuinfo are Intel's where they have Intel's PMUs.
     """
     vendor = view.vendor
     if not vendor and not set(INTEL_PMUS).isdisjoint(core_pmus(view.tree)):
         vendor = INTEL
-    return vendor == INTEL and len(kinds) > 1 and not cpuinfo.is_guest(view.first_block)
+    if vendor != INTEL or cpuinfo.is_guest(view.first_block):
+        return ()
+    core = cores_of_pmus(view)
+    if core is None:
+        core = cores_of_cpuid(view)
+    if core is None:
+        core = kinds[0].cpus
+    atoms = tuple(cpu for cpu in view.online if cpu not in set(core))
+    return (CoreType(CORE, core), CoreType(ATOM, atoms)) if core and atoms else ()
 
 
 def unlike_cores(tree: Tree, kinds: Iterable[CoreKind], online: tuple[int, ...]) -> Iterator[str]:

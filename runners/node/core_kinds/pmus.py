@@ -61,6 +61,17 @@ def by_core_pmus(view: NodeView) -> Finding:
     return Finding(tuple(kinds))
 
 
+def cores_of_pmus(view: NodeView) -> tuple[int, ...] | None:
+    """Return the online CPUs that the kernel calls Cores; None where no list of Intel's tells.
+
+    It asks each CPU for leaf 0x1A (Linux arch/x86/events/intel/core.c, init_hybrid_pmu).
+    """
+    lists, _ = _usable_lists(view)
+    if set(lists).isdisjoint(INTEL_PMUS):
+        return None
+    return lists[CORE][1] if CORE in lists else ()
+
+
 def by_absence_from_pmus(view: NodeView) -> Finding:
     """Tell E-cores by their absence from cpu_core's list, where no other list has them.
 

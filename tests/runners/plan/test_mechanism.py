@@ -162,7 +162,7 @@ def test_cpus_that_cannot_be_counted_are_a_reason(node: Topology, cpus: tuple[in
 
 @pytest.mark.parametrize("node", [I9, SERVER], ids=["of two kinds", "of one kind"])
 def test_core_types_are_no_words_for_cpus_that_are_not_intels_hybrids(node: Topology) -> None:
-    other = replace(node, core_types=False)
+    other = replace(node, core_types=())
     only = "libomp knows core types of Intel's hybrid CPUs only; use omp-places"
     with pytest.raises(CannotMapError, match=only):
         check_mechanism("omp-places-named", BY_NAME, 2, other, ["taskset"])

@@ -215,27 +215,54 @@ def test_graded_cores_of_amd_are_not_told_to_be_two_kinds(
 
 
 @pytest.mark.parametrize(
-    ("machine", "core_types"),
+    ("machine", "types"),
     [
-        ("adl0", True),
-        ("mtl-m-2", True),
-        ("i7-1370p", True),
-        ("lakefield", True),
-        ("hx370", False),
-        ("gb10", False),
-        ("k3", False),
-        ("synthetic-server", False),
-        ("synthetic-favoured", False),
-        ("kvm-guest", False),
-        (replace(MACHINES["lakefield"], block=GUEST), False),
-        (replace(MACHINES["lakefield"], block={}), False),
-        (replace(MACHINES["i9-14900k"], block={}), True),
+        ("adl0", {"Core": "0-7", "Atom": "8-15"}),
+        # LP-E-cores are Atoms, wherever the kernel lists them.
+        ("mtl-m-2", {"Core": "0-3", "Atom": "4-13"}),
+        ("arl-h", {"Core": "0-3", "Atom": "4-13"}),
+        ("lnl0", {"Core": "0-3", "Atom": "4-7"}),
+        ("i7-1370p", {"Core": "0-11", "Atom": "12-19"}),
+        ("lakefield", {"Core": "4", "Atom": "0-3"}),
+        ("hx370", {}),
+        ("gb10", {}),
+        ("k3", {}),
+        ("synthetic-server", {}),
+        ("synthetic-favoured", {}),
+        ("kvm-guest", {}),
+        (replace(MACHINES["lakefield"], block=GUEST), {}),
+        (replace(MACHINES["lakefield"], block={}), {}),
+        (replace(MACHINES["i9-14900k"], block={}), {"Core": "0-15", "Atom": "16-31"}),
     ],
 )
 def test_intels_hybrids_alone_tell_programs_their_core_types(
-    tmp_path: Path, machine: str | Machine, core_types: bool
+    tmp_path: Path, machine: str | Machine, types: dict[str, str]
 ) -> None:
-    assert read_topology(build_tree(tmp_path, machine)).core_types is core_types
+    assert core_types(read_topology(build_tree(tmp_path, machine))) == types
+
+
+def test_declared_kinds_are_not_what_programs_are_told(tmp_path: Path) -> None:
+    root = build_tree(tmp_path, "adl0")
+    declared = read_topology(root, "E=0-3,P=4-15")
+    assert kinds(declared) == {"P": "4-15", "E": "0-3"}
+    assert core_types(declared) == {"Core": "0-7", "Atom": "8-15"}
+
+
+def test_atoms_alone_are_of_one_type_though_of_two_kinds(tmp_path: Path) -> None:
+    """A Core Ultra 7 164U whose P-cores are offline: the kernel's list of Cores is empty."""
+    root = build_tree(tmp_path, "mtl-m-2")
+    for name in ("online", "present"):
+        write(root, f"{CPU}/{name}", "4-13")
+    for folder in ("sys/devices", "sys/bus/event_source/devices"):
+        if (root / folder / "cpu_core").exists():
+            write(root, f"{folder}/cpu_core/cpus", "")
+    topology = read_topology(root)
+    assert kinds(topology) == {"E": "4-11", "LP-E": "12-13"}
+    assert core_types(topology) == {}
+
+
+def core_types(topology: Topology) -> dict[str, str]:
+    return {found.name: format_cpulist(found.cpus) for found in topology.core_types}
 
 
 Removed = tuple[str, ...]
@@ -509,6 +536,7 @@ def test_intels_core_type_leaf_tells_kinds(tmp_path: Path) -> None:
     cpuid_files(root, {cpu: {0x7: HYBRID, 0x1A: CORE if cpu < 2 else ATOM} for cpu in range(4)})
     topology = read_topology(root)
     assert kinds(topology) == {"P": "0-1", "E": "2-3"}
+    assert core_types(topology) == {"Core": "0-1", "Atom": "2-3"}
     assert "CPUID leaf 0x1a" in topology.kinds[1].evidence
 
 
