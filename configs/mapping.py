@@ -1,11 +1,4 @@
-"""What a mapping is: which CPUs (selection) x how tightly (binding) x by what (mechanism).
-
-Which mechanism can express which binding depends on the tools, not on a node. An affinity mask
-(taskset, numactl) is one set of CPUs that all threads of a program inherit, so it pins only where
-there is one thread. likwid-pin gives each thread one CPU. An OpenMP place can be one CPU or a whole
-set, `{0,1,2}` (OpenMP 5.2, section 21.1.6, OMP_PLACES). By a name such as `cores` the runtime makes
-the places. A program that pins its threads itself gives each one CPU.
-"""
+"""What a mapping is: which CPUs (selection) x how tightly (binding) x by what (mechanism)."""
 
 from __future__ import annotations
 
@@ -14,6 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 from configs.decoding import AtKey, Mistake, written
+from configs.mechanisms import KNOWN, MECHANISMS, NAMED, NONE, PIN, SET, able_to
 from configs.values import label, text, word
 from configs.variables import Variables
 
@@ -40,33 +34,9 @@ SELECTIONS = {
 }
 # Selections in which threads 2i and 2i + 1 are neighbours.
 PAIRS = ("siblings", "same-cpu", "same-cluster", "across-kinds", "across-packages")
-MECHANISMS = {
-    "omp-places": "OMP_PLACES with explicit single-CPU places and OMP_PROC_BIND",
-    "omp-places-named": "OMP_PLACES with the name that the mapping's key `places` has",
-    "kmp-affinity": "libomp's KMP_AFFINITY with the CPUs in a list",
-    "kmp-hw-subset": "libomp's KMP_HW_SUBSET, such as 4c:intel_core, and no other tool",
-    "likwid-pin": "likwid-pin with physical CPU numbers",
-    "taskset": "taskset: one CPU mask for the whole program",
-    "numactl": "numactl --physcpubind: one CPU mask for the whole program",
-    "program": "the program pins its threads itself, as its option asks",
-}
 # The mechanisms that can express each binding, the usual one first: `none` leaves threads to the OS
 # scheduler; with `set` every thread may use every CPU of the selection, with `pin` one CPU of it.
-BINDINGS = {
-    "none": (),
-    "set": ("taskset", "numactl", "omp-places", "kmp-affinity", "kmp-hw-subset"),
-    "pin": (
-        "omp-places",
-        "likwid-pin",
-        "taskset",
-        "numactl",
-        "program",
-        "omp-places-named",
-        "kmp-affinity",
-        "kmp-hw-subset",
-    ),
-}
-NAMED = "omp-places-named"
+BINDINGS = {binding: able_to(binding) for binding in (NONE, SET, PIN)}
 # What OMP_PLACES may be called (OpenMP 5.2, section 21.1.6). libomp alone knows core types, by what
 # the CPUID instruction says of Intel's hybrid CPUs. Such a name chooses CPUs itself, those of the
 # selection beside it.
@@ -79,7 +49,7 @@ PLACE_NAMES = {
     "cores:intel_core": "pcpus",
     "cores:intel_atom": "ecpus",
 }
-PINS_ONE_THREAD = ("taskset", "numactl")
+PINS_ONE_THREAD = tuple(known.name for known in KNOWN if known.one_mask)
 # How the CPUs of a selection are divided among the ranks of an MPI program, which share none.
 RANKS_BY = {
     "order": "the first CPUs to rank 0, the next to rank 1",
@@ -88,9 +58,7 @@ RANKS_BY = {
     "cluster": "each rank on cores that share a cache which not all cores share, in turn",
 }
 BY_ORDER = "order"
-# Mechanisms that cost time of the run: likwid-pin preloads a library that pins each thread when the
-# program creates it. Others end before the program's time begins, or are the program's own work.
-WITHIN_THE_RUN = ("likwid-pin",)
+WITHIN_THE_RUN = tuple(known.name for known in KNOWN if known.within_the_run)
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from configs.decoding import (
     entries,
     written,
 )
+from configs.mechanisms import mechanisms_by_variable
 from configs.values import ARGUMENT_SCHEMA, MAX_TEXT_CHARACTERS, text_schema
 
 PLACES = {
@@ -38,11 +39,11 @@ _NO_VARIABLE = (BY_ARGUMENTS, BY_AFFINITY)
 # What pinstudy sets itself, and the key that decides it.
 OWN = {
     OMP_NUM_THREADS: "say how many in 'threads', and how in the app's 'threads_by'",
-    "OMP_PLACES": "use a mapping of mechanism omp-places",
-    "OMP_PROC_BIND": "use a mapping of mechanism omp-places",
-    "KMP_AFFINITY": "use a mapping of mechanism kmp-affinity",
-    "KMP_HW_SUBSET": "use a mapping of mechanism kmp-hw-subset",
     "GOMP_CPU_AFFINITY": "use a mapping of mechanism omp-places",
+    **{
+        variable: f"use a mapping of mechanism {mechanism}"
+        for variable, mechanism in mechanisms_by_variable().items()
+    },
     "OMP_SCHEDULE": "name it in 'schedules'",
     "OMP_WAIT_POLICY": "name it in 'wait_policy'",
     "OMP_DYNAMIC": "it is false, so that the thread count is the one asked for",

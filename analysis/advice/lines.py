@@ -25,7 +25,7 @@ from configs.places import places_of
 from configs.scheduling import AS_IT_IS, CURRENT, ON, Scheduling
 from configs.variables import NAME, OMP_NUM_THREADS, OWN, nested_counts
 
-# The words that stand before the program, by mechanism (runners.plan.command_line.launcher_of).
+# The words that stand before the program, by mechanism (runners.plan.mechanisms).
 _LAUNCHERS: Mapping[str | None, int] = {
     None: 0,
     "taskset": 3,

@@ -13,9 +13,10 @@ from itertools import zip_longest
 
 from base.cpulist import format_cpulist
 from base.text import plural
-from configs.app import App
+from configs.app import App, Size, Variant
 from configs.mapping import Mapping as CpuMapping
 from runners.node.topology import Topology
+from runners.plan.case import Case
 from runners.plan.mechanism import check_count, check_mechanism, choose_mechanism
 from runners.plan.selection import (
     CannotMapError,
@@ -108,11 +109,18 @@ class NodeContext:
         mapping = self.mappings[name]
         cpus = resolve_cpus(mapping, self.topology, threads)
         check_count(self.threads_by, cpus, threads)
-        mechanism = choose_mechanism(mapping, _ANY_APP, self.runtime, threads)
-        check_mechanism(mechanism, mapping, threads, self.topology, self.tools)
+        case = self._case(mapping, threads, cpus)
+        case = replace(case, mechanism=choose_mechanism(case))
+        check_mechanism(case, self.topology, self.tools)
         if mapping.binding != "pin":
             check_balanced(mapping, [cpus], self.topology)
         return PlacedMapping(mapping, cpus)
+
+    def _case(self, mapping: CpuMapping, threads: int, cpus: tuple[int, ...]) -> Case:
+        return Case(
+            *(1, 1, _ANY_APP, Variant("", "", self.runtime), Size("", ()), threads),
+            *(mapping, mapping.mechanism, cpus, "", "", ""),
+        )
 
 
 def make_field(

@@ -54,7 +54,7 @@ from runners.node.node import Node
 from runners.placement.libraries import LoadedLibraries
 from runners.plan.case import Case
 from runners.plan.command_line import Launch
-from runners.plan.mechanism import needed_tool
+from runners.plan.mechanisms import mechanism_of
 from runners.records.energy import run_figures
 from runners.records.perf.counters import fields_of, no_counters, read_counters
 from runners.records.perf.output import PerfOutput, parse_perf_output
@@ -169,7 +169,7 @@ class Collectors:
         return self._cores.reading()
 
     def _versions_of(self, case: Case) -> Reading:
-        launchers = [needed_tool(case.mechanism, case.mapping), "perf"]
+        launchers = [mechanism_of(case.mechanism).needs(case.mapping), "perf"]
         launchers += [case.variant.mpi] if case.ranks else []
         used = {name: self._versions[name] for name in launchers if name in self._versions}
         return Reading({"versions": {"pinstudy": VERSION} | used})

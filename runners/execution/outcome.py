@@ -15,7 +15,7 @@ from runners.execution.execute import Observation
 from runners.placement.rank_placement import prove_ranks
 from runners.placement.thread_placement import Expected, Proof, Samples, prove
 from runners.plan.case import Case
-from runners.plan.mechanism import BY_WORDS
+from runners.plan.mechanisms import mechanism_of
 from runners.plan.openmp_variables import BINDING_VARIABLES
 from runners.records.status import (
     CHECK_FAILED,
@@ -64,7 +64,7 @@ def expected_of(case: Case) -> tuple[Expected, ...]:
     """Return the placement that the mapping promises to each rank; to the program without MPI."""
     binding, threads = case.mapping.binding, case.threads
     helpers = case.app.helper_threads or 0
-    by_words = case.mechanism in BY_WORDS
+    by_words = mechanism_of(case.mechanism).by_words
     mpi = case.ranks > 0
     return tuple(
         Expected(binding, of.cpus, threads, helpers, of.places, by_words, mpi)

@@ -37,7 +37,8 @@ class Case:
     anything is left out, so that #7 means the same on every node. `cpus` are in the order in which
     pinned threads take them; a CPU that two threads share occurs twice. With `vcpus` the case runs
     in a guest, and `cpus` are the guest's. `variables` are those that the study's files set.
-    `places` are those that the mapping's name of places means here, `hw_subset` is KMP_HW_SUBSET.
+    `places` are those that the mapping's name of places means here; `resources` is what a runtime
+    that counts cores is asked for, such as `4c:intel_core`.
 
     An MPI program has `ranks` of `threads` each, and `rank_cpus` has the CPUs of each rank; without
     MPI there are 0.
@@ -61,7 +62,7 @@ class Case:
     vcpus: Vcpus | None = None
     variables: tuple[SetVariable, ...] = ()
     places: tuple[tuple[int, ...], ...] = ()
-    hw_subset: str = ""
+    resources: str = ""
     ranks: int = 0
     rank_cpus: tuple[tuple[int, ...], ...] = ()
     regions: tuple[str, ...] = ()

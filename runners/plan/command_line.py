@@ -14,14 +14,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from base.cpulist import format_cpulist
 from configs.app import SIZE_PLACE, THREADS_PLACE, in_order
 from configs.inherited_variables import RECORDED_PREFIXES
 from configs.places import listed_places, places_of
 from configs.study import RUNTIME_DEFAULT
 from configs.variables import OMP_NUM_THREADS, counting, filled, nested_counts
 from runners.plan.case import Case
-from runners.plan.mechanism import IN_ANY_ORDER, needed_tool
+from runners.plan.mechanisms import mechanism_of
 from runners.plan.mpi import VARIABLES, mpi_launcher, started_ranks
 from runners.plan.openmp_variables import WAITING, is_removed
 
@@ -93,9 +92,10 @@ def build_launch(
     variables, own = _shared(openmp_variables(of) | file_variables(of) for of in case.by_rank)
     if OMP_NUM_THREADS in variables:
         variables[OMP_NUM_THREADS] += nested_counts(inherited.get(OMP_NUM_THREADS, ""))
+    mechanism = mechanism_of(case.mechanism)
     ranks = tuple(
         RankLaunch(
-            (*(("env", *own_words) if own_words else ()), *launcher_of(of, tools)),
+            (*(("env", *own_words) if own_words else ()), *mechanism.words(of, tools)),
             (str(program), *program_arguments(of)),
         )
         for of, own_words in zip(case.by_rank, own, strict=True)
@@ -139,22 +139,15 @@ def program_arguments(case: Case) -> list[str]:
             arguments.extend(case.size.arguments)
         else:
             arguments.append(argument.replace(THREADS_PLACE, str(case.threads)))
-    placement = case.app.placement
-    # A runtime that finds the CPUs itself decides which thread gets which.
-    by_thread = case.mapping.binding == "pin" and case.mechanism not in IN_ANY_ORDER
-    if placement and by_thread:
-        own = placement.pin if case.mechanism == "program" else placement.expect
+    if case.mapping.binding == "pin":
         cpus = ",".join(map(str, case.cpus))
+        own = mechanism_of(case.mechanism).arguments(case)
         arguments += [argument.replace("{cpus}", cpus) for argument in own]
     return arguments
 
 
 def openmp_variables(case: Case) -> dict[str, str]:
-    """Return the variables that pinstudy itself sets, whatever the shell has.
-
-    OMP_PROC_BIND is set only together with OMP_PLACES: libomp 14 binds threads even under
-    OMP_PROC_BIND=false as soon as there are places.
-    """
+    """Return the variables that pinstudy itself sets, whatever the shell has."""
     # To libgomp both modifiers are the same, and its releases before GCC 9 know neither.
     libomp = case.variant.runtime == "libomp"
     variables = {
@@ -167,31 +160,7 @@ def openmp_variables(case: Case) -> dict[str, str]:
         variables |= VARIABLES
     if case.wait_policy != RUNTIME_DEFAULT:
         variables[WAITING] = case.wait_policy
-    return variables | binding_variables(case)
-
-
-def binding_variables(case: Case) -> dict[str, str]:
-    """Return the variables by which the runtime is asked to bind the threads.
-
-    `granularity=fine` binds to a CPU rather than to its core. Without KMP_AFFINITY libomp takes the
-    CPUs of KMP_HW_SUBSET but binds no thread to one of them.
-    """
-    pins = case.mapping.binding == "pin"
-    listed = ",".join(map(str, case.cpus if pins else case.mask))
-    match case.mechanism:
-        case "omp-places":
-            places = places_of(case.mapping.binding, case.cpus)
-            return {"OMP_PLACES": places, "OMP_PROC_BIND": "close"}
-        case "omp-places-named":
-            return {"OMP_PLACES": str(case.mapping.places), "OMP_PROC_BIND": "close"}
-        case "kmp-affinity":
-            listed = listed if pins else f"{{{listed}}}"
-            return {"KMP_AFFINITY": f"granularity=fine,explicit,proclist=[{listed}]"}
-        case "kmp-hw-subset":
-            compact = {"KMP_AFFINITY": "granularity=fine,compact"} if pins else {}
-            return {"KMP_HW_SUBSET": case.hw_subset} | compact
-        case _:
-            return {}
+    return variables | mechanism_of(case.mechanism).variables(case)
 
 
 def file_variables(case: Case) -> dict[str, str]:
@@ -202,25 +171,3 @@ def file_variables(case: Case) -> dict[str, str]:
         "places": listed_places(case.places) or places_of(case.mapping.binding, case.cpus),
     }
     return {set_.name: filled(set_.value, places) for set_ in case.variables}
-
-
-def launcher_of(case: Case, tools: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the launcher, which precedes the program on the command line.
-
-    OMP_PLACES and a program's own pinning are combined with taskset on the same CPUs: the program's
-    start and its serial phases belong to the selection too. likwid-pin pins when threads are
-    created and until then leaves the main thread anywhere (5.2, with two threads or more), so it is
-    combined with taskset as well. taskset comes after it, since likwid-pin takes CPU numbers as
-    logical ones inside a restricted set. `-s 0x0` makes likwid-pin skip no thread: its detection of
-    threads to skip fails where libgomp has no symbols (likwid issue 750).
-    """
-    cpus = format_cpulist(case.mask)
-    if needed_tool(case.mechanism, case.mapping) == "taskset":
-        return (tools["taskset"], "-c", cpus)
-    if case.mechanism == "numactl":
-        return (tools["numactl"], f"--physcpubind={cpus}", "--")
-    if case.mechanism == "likwid-pin":
-        ordered = ",".join(map(str, case.cpus))
-        by_mask = (tools["taskset"], "-c", cpus) if "taskset" in tools else ()
-        return (tools["likwid-pin"], "-q", "-s", "0x0", "-c", ordered, *by_mask)
-    return ()

@@ -13,19 +13,15 @@ from __future__ import annotations
 import re
 
 from configs.inherited_variables import OPENMP_PREFIXES
+from configs.mechanisms import mechanisms_by_variable
 from configs.study import RUNTIME_DEFAULT
 from configs.variables import OMP_NUM_THREADS
+from runners.plan.mechanisms import MECHANISMS
 
 # Variables of a launcher that has to be asked by a mapping.
-LIKWID = "LIKWID_"
+_OF_LAUNCHERS = tuple(mechanism.own_prefix for mechanism in MECHANISMS if mechanism.own_prefix)
 # These place threads, and a runtime that complains about binding names one of them.
-BINDING_VARIABLES = (
-    "OMP_PLACES",
-    "OMP_PROC_BIND",
-    "GOMP_CPU_AFFINITY",
-    "KMP_AFFINITY",
-    "KMP_HW_SUBSET",
-)
+BINDING_VARIABLES = tuple(dict.fromkeys((*mechanisms_by_variable(), "GOMP_CPU_AFFINITY")))
 _PLACING = (
     *BINDING_VARIABLES,
     # The name of KMP_HW_SUBSET before LLVM 4.
@@ -53,7 +49,7 @@ _FOR_ALL, _FOR_DEVICES = re.compile(r"_ALL$"), re.compile(r"_DEV(?:_[0-9]+)?$")
 
 def is_removed(name: str, wait_policy: str) -> bool:
     """Whether a program does not get this variable of the shell under a study's wait policy."""
-    if name.startswith(LIKWID):
+    if name.startswith(_OF_LAUNCHERS):
         return True
     if not name.startswith(OPENMP_PREFIXES) or _FOR_DEVICES.search(name):
         return False

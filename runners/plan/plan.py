@@ -10,7 +10,7 @@ from pathlib import Path
 
 from base.text import shown
 from configs.app import App, Size, Variant
-from configs.mapping import NAMED, PINS_ONE_THREAD
+from configs.mapping import PINS_ONE_THREAD
 from configs.mapping import Mapping as StudyMapping
 from configs.scheduling import Scheduling
 from configs.study import AppChoice, CoRunner, Study, Vm
@@ -19,14 +19,8 @@ from runners.host.software import for_guests, for_programs, is_own, not_found
 from runners.node.topology import Topology, flat_topology
 from runners.plan.case import Case, SkippedCase, Vcpus
 from runners.plan.command_line import FALLBACK_SCHEDULE, Launch, build_launch
-from runners.plan.mechanism import (
-    check_count,
-    check_mechanism,
-    check_ranks,
-    choose_mechanism,
-    hw_subset,
-    named_places,
-)
+from runners.plan.mechanism import check_count, check_mechanism, choose_mechanism
+from runners.plan.mechanisms import mechanism_of
 from runners.plan.ranks import rank_cpus
 from runners.plan.runs import PlannedRun, booted_times, plan_groups
 from runners.plan.selection import CannotMapError, check_balanced, resolve_cpus
@@ -333,19 +327,15 @@ def _mapped(
     try:
         if runtime == "none" and threads > 1:
             raise CannotMapError(f"the variant {case.variant.name} has no threads")
-        case = replace(case, mechanism=choose_mechanism(mapping, case.app, runtime, threads))
+        case = replace(case, mechanism=choose_mechanism(case))
         case = _with_cpus(case, topology, oversubscribe)
-        cpus = case.cpus
-        for its_cpus in case.rank_cpus or (cpus,):
-            check_count(case.threads_by, its_cpus, threads)
-        check_mechanism(case.mechanism, mapping, threads, topology, tools)
-        if case.ranks:
-            check_ranks(case.ranks, case.mechanism, mapping, str(case.variant.mpi), tools)
-        if case.mechanism == NAMED:
-            case = replace(case, places=named_places(str(mapping.places), cpus, topology))
+        for cpus in case.rank_cpus or (case.cpus,):
+            check_count(case.threads_by, cpus, threads)
+        check_mechanism(case, topology, tools)
+        mechanism = mechanism_of(case.mechanism)
+        case = replace(case, places=mechanism.places(topology, case))
         check_balanced(mapping, _common_cpus(case), topology)
-        if case.mechanism == "kmp-hw-subset":
-            case = replace(case, hw_subset=hw_subset(cpus, topology))
+        case = replace(case, resources=mechanism.resources(topology, case))
     except CannotMapError as problem:
         return case, str(problem)
     return case, None

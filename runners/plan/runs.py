@@ -15,6 +15,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from runners.plan.case import Case
+from runners.plan.mechanisms import mechanism_of
 from runners.records.race_state import OVERHEAD_S
 
 # A case_id, whether it is a warm-up run, and the repetition.
@@ -22,8 +23,6 @@ RunKey = tuple[str, bool, int]
 # A boot takes seconds, with KVM as long as a short run. Two blocks a boot alternate guests often
 # enough for analysis.results.turns, from three repetitions on.
 BLOCKS_OF_A_BOOT = 2
-# likwid-pin up to 5.5 sleeps a second before it starts the program.
-LIKWID_START_S = 1.1
 
 
 class PlannedRun(NamedTuple):
@@ -194,8 +193,8 @@ class Forecast:
         program_s = self.program_s(case_id)
         if program_s is None:
             return None
-        likwid = self._cases[case_id].mechanism == "likwid-pin"
-        return program_s + OVERHEAD_S + (LIKWID_START_S if likwid else 0.0)
+        starts_in_s = mechanism_of(self._cases[case_id].mechanism).starts_in_s
+        return program_s + OVERHEAD_S + starts_in_s
 
     def count_run(self, case_id: str, mean_s: float | None) -> None:
         """Count one run of the case as done or dropped; `mean_s` is the case's new mean time."""

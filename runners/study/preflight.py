@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from contextlib import suppress
+from dataclasses import replace
 
 from base.cpulist import format_cpulist, named_cpus
 from base.reading import Unavailable
@@ -18,6 +19,7 @@ from runners.node.cpufreq import CPUS
 from runners.node.facts import SMT, read_switchable, smt_is_off, switchable
 from runners.node.node import Node
 from runners.plan.case import Case
+from runners.plan.mechanisms import mechanism_of
 from runners.records.kept_facts import in_words
 
 
@@ -74,13 +76,9 @@ class Preflight:
                 f"{format_cpulist(case.all_cpus)}; missing: {format_cpulist(missing)}. "
                 "In a batch job ask for the whole node (Slurm: --exclusive)"
             )
-        online = self._node.topology.online
-        if case.mechanism == "likwid-pin" and not may_use.issuperset(online):
-            return (
-                f"inside a restricted CPU set ({format_cpulist(sorted(may_use))}) likwid-pin takes "
-                "CPU numbers as logical ones"
-            )
-        return None
+        topology = self._node.topology
+        allowed = tuple(sorted(may_use.intersection(topology.online)))
+        return mechanism_of(case.mechanism).problem(replace(topology, allowed=allowed), case)
 
 
 def _regained(may_use: set[int], own: Iterable[int]) -> set[int]:

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from configs import library
-from configs.mapping import BINDINGS, MECHANISMS, SELECTIONS
+from configs.mapping import BINDINGS, SELECTIONS
 from configs.study import CURRENT_GOVERNOR
 
 # Output as the programs' specification lists it, with the numbers of one run: LULESH 2.0.3 prints
@@ -122,11 +122,10 @@ def test_the_first_five_mappings_are_the_published_ones_in_their_order() -> None
     assert [mapping.name for mapping in library.list_mappings()[:5]] == FIVE
 
 
-def test_there_is_a_mapping_for_every_mechanism_and_binding_and_each_explains_itself() -> None:
+def test_there_is_a_mapping_for_every_binding_and_selection_and_each_explains_itself() -> None:
     mappings = library.list_mappings()
 
     assert {mapping.binding for mapping in mappings} == set(BINDINGS)
-    assert {mapping.mechanism for mapping in mappings} >= set(MECHANISMS) - {"taskset"}
     assert {mapping.selection for mapping in mappings} >= set(SELECTIONS) - {"lpecpus"}
     assert all(mapping.summary for mapping in mappings)
 

@@ -121,6 +121,8 @@ def test_places_by_name_are_proved_where_the_runtime_means_the_same_by_them(
     [
         Mapping("m", "ecores", "pin", "kmp-hw-subset"),
         Mapping("m", "ecores", "set", "kmp-hw-subset"),
+        Mapping("m", "ecores", "pin", "kmp-hw-subset-eff"),
+        Mapping("m", "ecores", "set", "kmp-hw-subset-eff"),
         Mapping("m", "ecpus", "pin", "omp-places-named", "cores:intel_atom"),
     ],
 )

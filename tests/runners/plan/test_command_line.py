@@ -181,7 +181,7 @@ def test_libomp_is_asked_in_its_own_words(
     mechanism: str, binding: str, variables: dict[str, str], launcher: str
 ) -> None:
     mapping = Mapping("m", "pcores", binding, mechanism)
-    wanted = case(mapping=mapping, mechanism=mechanism, hw_subset="2c,1t")
+    wanted = case(mapping=mapping, mechanism=mechanism, resources="2c,1t")
     launch = build_launch(wanted, PROGRAM, {}, TOOLS)
     binds = {
         name: value
