@@ -206,6 +206,9 @@ class OwnPlacement:
                 yield (key,), "has no {cpus}, the place of the CPU of each thread"
 
 
+HelperCount = Annotated[int, count("a number of processes", 1, 64)]
+
+
 @dataclass(frozen=True)
 class App:
     """A program under study: how it is started, its sizes, how its output is read.
@@ -240,6 +243,10 @@ class App:
     ) = None
     """how many busy threads it has at most beside those of the thread count (for input and output,
     a watchdog): those with the least CPU time, which may be anywhere
+    ([how](placement.md#helper-threads)). Without it: none"""
+    helper_processes: HelperCount | None = None
+    """how many of its processes work at most beside the one whose threads are placed (the workers
+    of a pool, the other end of a pipe): those with the least CPU time, which may be anywhere
     ([how](placement.md#helper-threads)). Without it: none"""
     metrics: Annotated[tuple[Metric, ...], written(dict[str, Metric], to=_listed)] = ()
     """numbers that it prints, by name: `pattern`, `unit`, `stream`, `better`; columns of its

@@ -107,6 +107,11 @@ class _ProgramCommand(click.Command):
     metavar="TIME",
     help="After which time a run is ended, and its case ruled out.",
 )
+@click.option(
+    "--helpers",
+    metavar="N",
+    help="How many of its processes may work beside the one whose threads are placed.",
+)
 @click.option("--plan", is_flag=True, help="Only show what would race.")
 @FRESH
 @JSON

@@ -154,18 +154,19 @@ def reference_problem(summary: PlanSummary, folder: Path) -> dict[str, Any] | No
 
 
 def check_processes(request: Request, record: Mapping[str, Any]) -> None:
-    """Raise StudyError when the first run shows a program with several processes at work.
+    """Raise StudyError when the first run shows more processes at work than the request allows.
 
-    Thread counts and CPUs are chosen for one process; several would share its CPUs.
+    Thread counts and CPUs are chosen for one process; others share its CPUs.
     """
     team = observed_team(record)
     if not (record.get("warmup") and team.several) or verdict_of(record) == UNPROVED:
         return
+    beside = max(1, team.processes - 1)
+    if beside <= request.helpers:
+        return
     raise StudyError(
-        f"{request.program.name} has several processes at work at a time ({team.processes} seen, "
-        f"with {plural(team.threads, 'thread')} in the largest), and the threads of one are "
-        "placed: give the command that one of them runs, or write a study whose mappings have CPUs "
-        "for all of them"
+        f"{request.program.name}: {beside + 1} of its processes are at work, and the threads of "
+        f"one are placed; --helpers {beside} lets the others work beside it"
     )
 
 
@@ -199,8 +200,11 @@ def _other_count(record: Mapping[str, Any]) -> int:
     """
     team, status, verdict = observed_team(record), record.get("status"), verdict_of(record)
     sampled = status == PLACEMENT_VIOLATED or (status == OK and not _is_rarely_sampled(record))
-    more = status == OK and verdict == PROVED and team.threads > team.requested
-    return team.threads if (sampled and team.threads < team.requested) or more else 0
+    if sampled and team.started < team.requested:
+        return team.started
+    more = status == OK and verdict == PROVED and team.started > team.requested
+    # Threads that only wait for those of other processes are no team.
+    return team.at_work if more else 0
 
 
 def _is_rarely_sampled(record: Mapping[str, Any]) -> bool:

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 from base import PINSTUDY
 from base.errors import UserError
 from base.text import shown
-from configs.app import THREADS_PLACE, Schedule
+from configs.app import THREADS_PLACE, HelperCount, Schedule
 from configs.repetitions import ANY, MAX_RACE_RUNS, MIN_RACE_RUNS
 from configs.study import Governor, ThreadCount, WaitPolicy
 from configs.values import (
@@ -52,7 +52,8 @@ class Request:
     `directory` is the working directory. `threads_by` are the variables that tell the program its
     thread count, or BY_ARGUMENTS; None where pinstudy chooses. `starts` is the thread count of a
     program that ignores the requested count; None for others. `region` is the region that they
-    race for; None for the whole run. `variables` are environment variables for every run.
+    race for; None for the whole run. `variables` are environment variables for every run. `helpers`
+    is how many of its processes may work beside the one whose threads are placed.
     """
 
     program: Path
@@ -75,6 +76,7 @@ class Request:
     starts: int | None = None
     region: str | None = None
     variables: Assignments = ()
+    helpers: int = 0
 
     @property
     def takes_threads(self) -> bool:
@@ -105,6 +107,7 @@ def make_request(
     threads_by: str | None = None,
     region: str | None = None,
     variables: Sequence[str] = (),
+    helpers: str | None = None,
 ) -> Request:
     """Return the request of a command and the options of `pinstudy advise`, as typed.
 
@@ -139,6 +142,7 @@ def make_request(
         threads_by=_list("--threads-by", threads_by, ThreadsBy),
         region=option_value("--region", region, RegionName),
         variables=_variables(variables),
+        helpers=option_value("--helpers", helpers, HelperCount) or 0,
     )
     for name in request.threads_by or ():
         if name in dict(request.variables):

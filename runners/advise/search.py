@@ -89,6 +89,9 @@ class Search:
             lines.append(("threads", f"told by {' and '.join(told) or _OTHERWISE[by[0]]}"))
         if line := self._waiting_line():
             lines.append(("waiting", line))
+        if request.helpers:
+            beside = "process" if request.helpers == 1 else "processes"
+            lines.append(("helpers", f"{request.helpers} {beside} may work beside its team"))
         if request.variables:
             lines.append(("variables", shlex.join(map("=".join, request.variables))))
         lines += [("reference", line) for line in self.reference.lines]
@@ -149,7 +152,16 @@ class Search:
         """Return all that is known before the first run, as plain data."""
         return {
             "study": self.file.name,
-            "found": [{"what": name, "told": line} for name, line in self.facts()],
+            "program": str(self.program.path),
+            "runtime": self.program.runtime,
+            "loops": self.program.loops,
+            "threads_by": list(threads_by(self.program, self.request)),
+            "helpers": self.request.helpers,
+            "objective": self.request.of,
+            "better": "higher" if self.request.higher else "lower",
+            "margin": self.request.margin,
+            "within_s": self.request.within_s,
+            "runs": self.request.runs,
             "candidates": [
                 {
                     "threads": group.threads,
@@ -163,7 +175,6 @@ class Search:
                 for number, (group, placed, governor) in enumerate(self.candidates())
             ],
             "left_out": self.left_out(),
-            "most": self.most(),
         }
 
     def _schedules_line(self) -> str:

@@ -157,6 +157,8 @@ def _app(request: Request, program: Program, field: Field, name: str) -> Documen
     }
     if (told := threads_by(program, request)) != (OMP_NUM_THREADS,):
         app["threads_by"] = list(told)
+    if request.helpers:
+        app["helper_processes"] = request.helpers
     if request.variables:
         app["variables"] = dict(request.variables)
     if request.pattern is not None:

@@ -63,11 +63,11 @@ class Judged(Protocol):
 def expected_of(case: Case) -> tuple[Expected, ...]:
     """Return the placement that the mapping promises to each rank; to the program without MPI."""
     binding, threads = case.mapping.binding, case.threads
-    helpers = case.app.helper_threads or 0
+    helpers, processes = case.app.helper_threads or 0, case.app.helper_processes or 0
     by_words = mechanism_of(case.mechanism).by_words
     mpi = case.ranks > 0
     return tuple(
-        Expected(binding, of.cpus, threads, helpers, of.places, by_words, mpi)
+        Expected(binding, of.cpus, threads, helpers, of.places, by_words, mpi, processes)
         for of in case.by_rank
     )
 

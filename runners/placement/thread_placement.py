@@ -94,7 +94,8 @@ class Proof:
 class Expected:
     """The placement that a mapping promises: binding, CPUs in any order, number of threads.
 
-    Beside them at most `helpers` threads may be anywhere. `by_words` is set where the runtime
+    Beside them at most `helpers` threads may be anywhere, and the threads of at most
+    `helper_processes`. `by_words` is set where the runtime
     itself finds the CPUs that the mapping describes, `mpi` for a rank, which MPI may move while it
     starts.
 
@@ -112,6 +113,7 @@ class Expected:
     places: tuple[Mask, ...] = ()
     by_words: bool = False
     mpi: bool = False
+    helper_processes: Count = 0
 
     @cached_property
     def capacity(self) -> dict[Mask, int]:
@@ -239,12 +241,27 @@ def without_helpers(threads: list[ThreadTrace], expected: Expected) -> list[Thre
 
     As long as no more threads live at a time than the team has, none of them is a helper.
     """
+    team = _without_helper_processes(threads, expected)
     if not expected.helpers:
-        return threads
-    more = len(most_at_a_time(threads)) - expected.threads
-    by_time = sorted(threads, key=lambda thread: thread.cpu_s)
+        return team
+    more = len(most_at_a_time(team)) - expected.threads
+    by_time = sorted(team, key=lambda thread: thread.cpu_s)
     helpers = by_time[: max(0, min(more, expected.helpers))]
-    return [thread for thread in threads if thread not in helpers]
+    return [thread for thread in team if thread not in helpers]
+
+
+def _without_helper_processes(threads: list[ThreadTrace], expected: Expected) -> list[ThreadTrace]:
+    """Return the threads without those of helper processes, as long as the rest are a team."""
+    used_s: dict[int, float] = defaultdict(float)
+    for thread in threads if expected.helper_processes else ():
+        used_s[thread.pid] += thread.cpu_s
+    team = threads
+    for pid in sorted(used_s, key=lambda pid: used_s[pid])[: expected.helper_processes]:
+        rest = [thread for thread in team if thread.pid != pid]
+        if len(most_at_a_time(rest)) < expected.threads:
+            break
+        team = rest
+    return team
 
 
 def most_at_a_time(threads: Iterable[ThreadTrace]) -> list[ThreadTrace]:

@@ -8,7 +8,6 @@ those that ended badly (runners/records/lost_runs.py).
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -21,9 +20,8 @@ PROVED, UNPROVED, VIOLATED = "proved", "unproved", "violated"
 UNSEEN = "unseen"
 # A run's course has what its threads did in each quarter of its time.
 QUARTERS = 4
-# A run whose threads worked, or waited for a CPU, for more than this multiple of the time that the
-# threads of one process can had several processes at work. Errors of clocks and the rounding of
-# short runs are within a tenth.
+# A run whose processes worked, or waited for a CPU, for more than this multiple of its time had
+# several at work at a time. Errors of clocks and the rounding of short runs are within a tenth.
 MORE_THAN_ONE = 1.1
 # On a busy node a process that has just started another may long wait for a CPU before it can wait
 # for its child. Processes that work side by side use more CPU time than that.
@@ -81,16 +79,24 @@ def verdict_of(record: Mapping[str, Any], name: str = "placement") -> str | None
 class ObservedTeam:
     """The number of threads that a run requested, and those that the looks found.
 
-    `threads` is the largest number in one process, 0 where none was found; `processes` is how many
-    processes had threads. `several` is set when more than one process worked, or waited for a CPU,
-    at a time, because the threads of the largest cannot have done so for so long, and the others
-    used CPU time; a script that waits for another process does not count.
+    `threads` is the largest number in one process, 0 where none was found, `at_work` how many
+    threads of the busiest process worked. `processes` is how many processes used more than 5 % of
+    the CPU time. `several` is set when more than one process worked, or waited for a CPU, at a
+    time: together they did so for longer than the run, and others than the busiest used CPU time.
+    A script that waits for another process does not count. The threads of the busiest process are
+    the team of several.
     """
 
     requested: int
     threads: int
+    at_work: int
     processes: int
     several: bool
+
+    @property
+    def started(self) -> int:
+        """The threads of the team."""
+        return self.at_work if self.several else self.threads
 
 
 def threads_of(record: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -100,25 +106,32 @@ def threads_of(record: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def observed_team(record: Mapping[str, Any]) -> ObservedTeam:
     """Return the team in a run's record."""
-    listed = [thread for thread in threads_of(record) if "process" in thread]
-    by_process = Counter(thread["process"] for thread in listed)
-    threads = max(by_process.values(), default=0)
-    # A thread of a busy node waits for CPUs that others use, and its CPU time does not show that.
-    runnable_s = sum(thread.get("runnable_s", 0.0) for thread in listed)
-    worked_more = runnable_s > MORE_THAN_ONE * threads * record.get("elapsed_s", math.inf) > 0
+    by_process: dict[int, list[Mapping[str, Any]]] = {}
+    for thread in threads_of(record):
+        if "process" in thread:
+            by_process.setdefault(thread["process"], []).append(thread)
+    used_s = {name: _sum(threads, "cpu_s") for name, threads in by_process.items()}
+    total_s, busiest = sum(used_s.values()), max(used_s, key=lambda name: used_s[name], default=-1)
+    negligible_s = MIN_SHARE_OF_OTHERS * total_s
+    # A process was at work, or waited for a CPU, for as long as any of its threads at least.
+    at_work_s = sum(
+        max(thread.get("runnable_s", 0.0) for thread in threads) for threads in by_process.values()
+    )
     return ObservedTeam(
         record.get("threads", 0),
-        threads,
-        len(by_process),
-        worked_more and _share_of_others(listed) > MIN_SHARE_OF_OTHERS,
+        max(map(len, by_process.values()), default=0),
+        _at_work(by_process.get(busiest, [])),
+        sum(used > negligible_s for used in used_s.values()),
+        at_work_s > MORE_THAN_ONE * record.get("elapsed_s", math.inf) > 0
+        and total_s - used_s[busiest] > negligible_s,
     )
 
 
-def _share_of_others(threads: Iterable[Mapping[str, Any]]) -> float:
-    """Return the share of CPU time that other processes than the busiest have; 0 without any."""
-    used_s: dict[int, float] = {}
-    for thread in threads:
-        process = thread["process"]
-        used_s[process] = used_s.get(process, 0.0) + thread.get("cpu_s", 0.0)
-    total_s = sum(used_s.values())
-    return 1 - max(used_s.values()) / total_s if total_s > 0 else 0.0
+def _sum(threads: Iterable[Mapping[str, Any]], name: str) -> float:
+    return math.fsum(thread.get(name, 0.0) for thread in threads)
+
+
+def _at_work(threads: Iterable[Mapping[str, Any]]) -> int:
+    """Return how many threads of a process used more than 5 % of its busiest thread's CPU time."""
+    used_s = [thread.get("cpu_s", 0.0) for thread in threads]
+    return sum(used >= MIN_SHARE_OF_OTHERS * max(used_s) for used in used_s)

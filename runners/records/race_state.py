@@ -154,7 +154,7 @@ def race_fields(
     seen: dict[str, object] = {
         "placement": verdict_of(record),
         "requested": team.requested,
-        "started": team.threads,
+        "started": team.started,
         "disturbed": any(what not in OWN for what in disturbances(record)),
     }
     if took_s is not None:

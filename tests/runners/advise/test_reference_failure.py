@@ -88,12 +88,22 @@ SEVERAL: dict[str, Any] = {
 }
 
 
-def test_several_processes_at_work_are_refused_with_what_helps() -> None:
+def test_more_processes_at_work_than_allowed_are_refused_with_the_option_that_helps() -> None:
     with pytest.raises(StudyError) as error:
         check_processes(request(), SEVERAL)
     told = str(error.value)
-    assert "sh has several processes at work at a time (2 seen, with 1 thread in the larg" in told
-    assert "give the command that one of them runs" in told
+    assert "sh: 2 of its processes are at work" in told
+    assert "--helpers 1 lets the others work beside it" in told
+    check_processes(request(helpers="1"), SEVERAL)
+
+
+def test_of_a_pool_only_the_threads_at_work_are_its_team() -> None:
+    idle = [{"process": 0, "runnable_s": 0.0, "cpu_s": 0.0}] * 3
+    threads = [*SEVERAL["placement"]["threads"], *idle]
+    pool = SEVERAL | {"placement": {"verdict": "proved", "looks": 50, "threads": threads}}
+    asked = adapt_threads(OTHER, request(helpers="1"), pool)
+    assert asked is not None
+    assert (asked.threads, asked.starts, asked.helpers) == ((1,), 1, 1)
 
 
 @pytest.mark.parametrize(

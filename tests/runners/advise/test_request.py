@@ -95,6 +95,7 @@ def test_no_schedules_are_something_else_than_none_said() -> None:
         ({"margin": "1"}, "--margin: '1' is not a percentage, such as 1%"),
         ({"margin": "0%"}, "--margin: '0%' is not more than 0%"),
         ({"runs": "9"}, "--runs: '9' is not a number of runs"),
+        ({"helpers": "0"}, "--helpers: '0' is not a number of processes"),
         ({"threads_by": "openblas"}, "--threads-by: 'openblas' is not a variable such as"),
         ({"threads_by": "A,OMP_PLACES"}, "--threads-by: OMP_PLACES is set by pinstudy"),
         ({"threads_by": "arguments"}, "--threads-by arguments: no argument of the program has"),

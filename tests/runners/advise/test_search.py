@@ -45,6 +45,7 @@ def test_the_plan_of_the_study_is_the_candidates_that_are_shown(node: Machine) -
     assert [row[-1] for row in made.rows()].count("CPUs 0-7") > 1
     data = made.as_json()
     assert len(data["candidates"]) == made.size
+    assert (data["objective"], data["better"], data["helpers"]) == ("time", "lower", 0)
     assert [c["reference"] for c in data["candidates"]].count(True) == 1
 
 

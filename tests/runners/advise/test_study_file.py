@@ -143,6 +143,11 @@ def test_a_study_says_that_the_given_time_limits_alone(tmp_path: Path) -> None:
     assert (race.within_s, race.runs, race.timed) == (300, "any", True)
 
 
+def test_helpers_are_the_apps(tmp_path: Path) -> None:
+    made = file_of(request(helpers="2"))
+    assert loaded(tmp_path, made).apps[0].app.helper_processes == 2
+
+
 def test_variables_that_are_set_are_the_apps(tmp_path: Path) -> None:
     made = file_of(request(variables=("OMP_STACKSIZE=64M", "COUNT=1")))
     app = loaded(tmp_path, made).apps[0].app

@@ -303,6 +303,29 @@ def test_more_threads_than_asked_for_are_counted_where_no_placement_shows_them(
     assert surplus_team(team[:2], wanted, 1.0) == 0
 
 
+def test_helper_processes_may_be_anywhere_beside_a_team_that_is_complete() -> None:
+    def verdict(*threads: ThreadTrace, processes: int) -> str:
+        expected = Expected("set", (0, 1), 2, helper_processes=processes)
+        return prove(Samples(threads, 20, 1.0, unmet=0), expected).verdict
+
+    def elsewhere(tid: int, pid: int, cpu_s: float = 0.3) -> ThreadTrace:
+        thread = steady(tid, tuple(range(8)), 5, cpu_s=cpu_s)
+        thread.pid = pid
+        return thread
+
+    team = [steady(tid, (0, 1), 0) for tid in (100, 101)]
+    # Two threads of one process are one helper, and a second process is not.
+    helper = [elsewhere(200, 200), elsewhere(201, 200)]
+    assert verdict(*team, *helper, processes=0) == "violated"
+    assert verdict(*team, *helper, processes=1) == "proved"
+    assert verdict(*team, *helper, elsewhere(300, 300), processes=1) == "violated"
+    assert verdict(*team, *helper, elsewhere(300, 300), processes=2) == "proved"
+    # The process that works most is the team.
+    assert verdict(*team, elsewhere(200, 200, cpu_s=3.0), processes=1) == "violated"
+    # None is a helper as long as the rest are too few to be a team.
+    assert verdict(team[0], elsewhere(200, 200), processes=1) == "violated"
+
+
 def test_threads_that_work_one_after_the_other_or_hardly_are_no_more_than_asked_for() -> None:
     wanted = Expected("set", (0, 1), 2)
     team = [steady(100 + number, (0, 1), 0) for number in range(3)]

@@ -59,25 +59,42 @@ def record(*threads: tuple[int, float, float], requested: object = 2) -> dict[st
 @pytest.mark.parametrize(
     ("made", "seen"),
     [
-        (record((0, 1.0, 1.0), (0, 1.0, 1.0)), ObservedTeam(2, 2, 1, several=False)),
+        (record((0, 1.0, 1.0), (0, 1.0, 1.0)), ObservedTeam(2, 2, 2, 1, several=False)),
         # A script that waits for its program of two threads.
         (
             record((0, 0.1, 0.0), (1, 1.0, 1.0), (1, 1.0, 1.0)),
-            ObservedTeam(2, 2, 2, several=False),
+            ObservedTeam(2, 2, 2, 1, several=False),
         ),
         (
             record((0, 0.0, 0.0), (1, 1.0, 0.7), (2, 0.9, 0.6)),
-            ObservedTeam(2, 1, 3, several=True),
+            ObservedTeam(2, 1, 1, 2, several=True),
+        ),
+        # A pool: the parent's threads wait for two workers, and are no team.
+        (
+            record(*[(0, 0.1, 0.1), *[(0, 0.0, 0.0)] * 3], (1, 0.6, 0.5), (2, 0.6, 0.4)),
+            ObservedTeam(2, 4, 1, 3, several=True),
+        ),
+        # The two threads of a program beside the other end of its pipe.
+        (
+            record((0, 0.4, 0.4), (1, 0.9, 0.8), (1, 0.8, 0.8)),
+            ObservedTeam(2, 2, 2, 2, several=True),
         ),
         # One after the other.
         (
             record((0, 0.0, 0.0), (1, 0.5, 0.5), (2, 0.5, 0.5)),
-            ObservedTeam(2, 1, 3, several=False),
+            ObservedTeam(2, 1, 1, 2, several=False),
         ),
         # A script that waits for a CPU, on a busy node, before it can wait for its child.
-        (record((0, 0.9, 0.0), (1, 0.9, 0.4)), ObservedTeam(2, 1, 2, several=False)),
-        (record(), ObservedTeam(2, 0, 0, several=False)),
+        (record((0, 0.9, 0.0), (1, 0.9, 0.4)), ObservedTeam(2, 1, 1, 1, several=False)),
+        (record(), ObservedTeam(2, 0, 0, 0, several=False)),
     ],
 )
 def test_threads_and_processes_are_counted(made: dict[str, Any], seen: ObservedTeam) -> None:
     assert observed_team(made) == seen
+
+
+def test_the_team_of_several_processes_is_that_of_the_busiest() -> None:
+    pool = record(*[(0, 0.1, 0.1), *[(0, 0.0, 0.0)] * 3], (1, 0.6, 0.5), (2, 0.6, 0.4))
+    assert observed_team(pool).started == 1
+    idle = record((0, 1.0, 1.0), (0, 0.0, 0.0), requested=2)
+    assert observed_team(idle).started == 2
