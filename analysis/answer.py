@@ -14,7 +14,6 @@ import pandas as pd
 
 from analysis.advice.build import advice_of
 from analysis.advice.model import Advice
-from analysis.advice.sentences import headline
 from analysis.objectives import ENERGY, OBJECTIVES, TIME, Objective
 from analysis.records.keys import TableKey
 from analysis.records.runs import MADE_ON, good_runs, whole_runs
@@ -54,6 +53,7 @@ from analysis.verdict.values import (
     units_in,
     values_by_case,
 )
+from analysis.words import advice_headline
 from base import PINSTUDY
 from base.text import as_typed, one_line, word_as_typed
 from configs.library import display_path
@@ -169,7 +169,7 @@ def _look(results: Results) -> Look:
 def _headline_of_race(advice: Advice | None) -> tuple[str, ...]:
     if advice is None:
         return ("No answer: cases raced, and the records do not tell by which rule, or which.",)
-    return headline(advice)
+    return (advice_headline(advice),)
 
 
 def _across_attempts(

@@ -34,10 +34,14 @@ PAIRS_FILE = "pairs.csv"
 
 @dataclass(frozen=True)
 class Output:
-    """The lines to show at the end of a study, and the files that were written."""
+    """The lines to show at the end of a study, and the files that were written.
+
+    `launchers`: the answer of a race has lines of other launchers.
+    """
 
     lines: Sequence[Line]
     files: tuple[Path, ...]
+    launchers: bool = False
 
 
 def write_tables_only(folder: Path, width: int) -> Output:
@@ -54,31 +58,33 @@ def write_output(folder: Path, width: int) -> Output:
     Where cases raced their advice is written too, and is what to show. `width` is the terminal's.
     Raises UserError when there are no readable results, or when the folder cannot be written.
     """
-    from analysis.advice.text import advice_text
     from analysis.overview.terminal import overview_lines
 
     results, answer, beyond, files = _write_answer(folder)
     if answer.advice is not None:
-        return Output(lines_of(advice_text(answer.advice, width)), files)
+        return Output(_answer_of_race(answer.advice, width), files, bool(answer.advice.lines))
     return Output(overview_lines(results, answer, beyond, width), files)
 
 
-def write_advice(folder: Path, width: int) -> Output:
+def write_advice(folder: Path, width: int, *, lines: bool = False, why: bool = False) -> Output:
     """Write a results folder's advice, tables, verdict and report beside its records.
 
-    `width` is the terminal's. Raises UserError when the folder has no readable results of cases
-    that raced, or cannot be written.
+    `width` is the terminal's. `lines` shows those of other launchers, `why` what was ruled out.
+    Raises UserError when the folder has no readable results of cases that raced, or cannot be
+    written.
     """
-    from analysis.advice.text import advice_text
-
     _, answer, _, files = _write_answer(folder)
-    return Output(lines_of(advice_text(_required(answer.advice, folder), width)), files)
+    advice = _required(answer.advice, folder)
+    shown = _answer_of_race(advice, width, lines=lines, why=why)
+    return Output(shown, files, bool(advice.lines))
 
 
-def write_advice_only(folder: Path, width: int) -> Output:
+def write_advice_only(
+    folder: Path, width: int, *, lines: bool = False, why: bool = False
+) -> Output:
     """Write the advice of a results folder, and its tables; raises as `write_advice` does."""
     from analysis.advice.build import advice_of
-    from analysis.advice.text import advice_markdown, advice_text
+    from analysis.recommendation import advice_markdown
 
     results = open_results(str(folder))
     advice = _required(advice_of(results), folder)
@@ -87,7 +93,20 @@ def write_advice_only(folder: Path, width: int) -> Output:
         write_file(folder / ADVICE_FILE, text, rerun_hint(advice.next_command)),
         *write_tables(tables_of_nodes([node_of(results)], Choice("short")), folder),
     )
-    return Output(lines_of(advice_text(advice, width)), files)
+    return Output(_answer_of_race(advice, width, lines=lines, why=why), files, bool(advice.lines))
+
+
+def _answer_of_race(
+    advice: Advice, width: int, *, lines: bool = False, why: bool = False
+) -> list[Line]:
+    from analysis.recommendation import advice_lines, answer_lines, why_text
+
+    shown = answer_lines(advice, width)
+    if lines:
+        shown += ["", *(advice_lines(advice) or ["no other line than the first"])]
+    if why:
+        shown += ["", why_text(advice)]
+    return lines_of("\n".join(shown))
 
 
 def advice_data(folder: Path) -> dict[str, Any]:
@@ -96,7 +115,7 @@ def advice_data(folder: Path) -> dict[str, Any]:
     Raises UserError when the folder has no readable results of cases that raced.
     """
     from analysis.advice.build import advice_of
-    from analysis.advice.text import as_data
+    from analysis.advice.data import as_data
 
     return as_data(_required(advice_of(open_results(str(folder))), folder))
 
@@ -127,9 +146,9 @@ def write_latency(findings: LatencyFindings, folder: Path) -> list[Path]:
 
 def _write_answer(folder: Path) -> tuple[Results, Answer, Answers, tuple[Path, ...]]:
     """Write all files of a results folder; return results, answer, those beyond it, and files."""
-    from analysis.advice.text import advice_markdown
     from analysis.answer import analyze
     from analysis.findings.answers import answers_of
+    from analysis.recommendation import advice_markdown
     from analysis.report.page import FILE, report_html
     from analysis.verdict.text import as_markdown
 

@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from runners.study.session import Session
 
 
-def announce(session: Session, quiet: bool = False, again: bool = False) -> None:
+def announce(session: Session, quiet: bool = False) -> None:
     """Print how earlier attempts ended, the node's properties, and the plan.
 
-    With `quiet` nothing is printed on stdout. With `again` the node was shown before.
+    With `quiet` nothing is printed on stdout.
     """
     for line in session.crashes:
         say(f"pinstudy: {line}", err=True)
@@ -46,11 +46,6 @@ def announce(session: Session, quiet: bool = False, again: bool = False) -> None
     if quiet:
         return
     machine, summary = session.machine, session.summary
-    if again:
-        say("What will be done instead")
-        for line in summary.summary():
-            say(wrap(line, "  "))
-        return
     say("What was found")
     print_columns(machine.findings())
     say("What will be done")
@@ -58,17 +53,15 @@ def announce(session: Session, quiet: bool = False, again: bool = False) -> None
         say(wrap(line, "  "))
 
 
-def make_runs(
-    session: Session, quiet: bool = False, check: CheckRecord | None = None, again: bool = False
-) -> None:
+def make_runs(session: Session, quiet: bool = False, check: CheckRecord | None = None) -> None:
     """Print the node's properties and the plan, then make the pending runs.
 
-    `quiet` and `again` are those of `announce`. `check` is called with each record once it is on
+    `quiet` is that of `announce`. `check` is called with each record once it is on
     the disk, and ends the study by raising.
     """
     from pinstudy.progress import TerminalProgress
 
-    announce(session, quiet, again)
+    announce(session, quiet)
     try:
         decided = partial(_is_decided, session.folder)
         with TerminalProgress(session.summary, check, decided=decided) as progress:
@@ -127,10 +120,13 @@ def runs_so_far(session: Session) -> dict[str, int]:
     return {"runs": now.done, "runs_left": now.left}
 
 
-def show_advice(folder: Path, report: bool, as_json: bool) -> None:
+def show_advice(
+    folder: Path, report: bool, as_json: bool, *, lines: bool = False, why: bool = False
+) -> None:
     """Show and write what a race advises, as `show_outcome` does for other studies.
 
-    Raises StudyError when JSON is asked for and a library that it needs is missing.
+    `lines` shows those of other launchers too, `why` what was ruled out. Raises StudyError when
+    JSON is asked for and a library that it needs is missing.
     """
     try:
         from analysis.output import advice_data, write_advice, write_advice_only
@@ -142,15 +138,31 @@ def show_advice(folder: Path, report: bool, as_json: bool) -> None:
         say(missing, err=True)
         return
     write = write_advice if report else write_advice_only
-    _show(folder, lambda: write(folder, terminal_width()), quiet=as_json)
+
+    def more(outcome: Output) -> None:
+        hints = [] if lines or not outcome.launchers else ["other launchers: --lines"]
+        hints += [] if why else ["why, and what was ruled out: --why"]
+        shown = outcome.files[-1] if report else outcome.files[0]
+        say("\n" + "      ".join([*hints, f"report: {as_typed(shown)}"]))
+
+    _show(folder, lambda: write(folder, terminal_width(), lines=lines, why=why), as_json, more)
     if as_json:
         print_json(advice_data(folder))
 
 
-def _show(folder: Path, write: Callable[[], Output], quiet: bool = False) -> Sequence[Path]:
+def _say_written(outcome: Output) -> None:
+    say_files(outcome.files)
+
+
+def _show(
+    folder: Path,
+    write: Callable[[], Output],
+    quiet: bool = False,
+    say_more: Callable[[Output], None] = _say_written,
+) -> Sequence[Path]:
     """Show the outcome that `write` returns; where a library is missing, the tables alone.
 
-    With `quiet` it is written only. Return the files.
+    `say_more` prints what stands below it. With `quiet` it is written only. Return the files.
     """
     from runners.host.privileges import give_up_root
 
@@ -167,8 +179,8 @@ def _show(folder: Path, write: Callable[[], Output], quiet: bool = False) -> Seq
     except ImportError as error:
         libraries, command = "scipy, matplotlib and jinja2", f"{PINSTUDY} report {as_typed(folder)}"
         say(without_library("verdict and no report", error, libraries, command), err=True)
-        outcome = write_tables_only(folder, terminal_width())
+        outcome, say_more = write_tables_only(folder, terminal_width()), _say_written
     if not quiet:
         say_lines(outcome.lines)
-        say_files(outcome.files)
+        say_more(outcome)
     return outcome.files

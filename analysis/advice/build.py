@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,37 +11,41 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from analysis.advice.caveats import caveats_of, disturbed_runs, settings_of
 from analysis.advice.gain import gain_of
-from analysis.advice.lines import Line, no_lines, ready_lines, start_of
-from analysis.advice.model import Advice, Candidate, Confirmation, Elimination, Point, names_of
-from analysis.format.numbers import percent
+from analysis.advice.lines import Line, as_started, no_lines, ready_lines, start_of
+from analysis.advice.model import Advice, Candidate, Confirmation, Point, names_of
+from analysis.advice.ruled_out import eliminations_of
 from analysis.format.table import joined
 from analysis.objectives import OBJECTIVES, Objective
+from analysis.records.first_records import command_line
 from analysis.records.keys import OF_SCHEDULING, CaseKey
+from analysis.records.metrics import Metric
 from analysis.records.race_records import RaceRecords
 from analysis.records.runs import good_runs
 from analysis.results.case import Case
+from analysis.results.metrics import objective_of
 from analysis.results.sources import Results, of_region
 from analysis.statistics.decision import pareto_front
 from analysis.statistics.difference import Difference
 from analysis.statistics.drift import Drift
 from analysis.statistics.unlike import slow_runs
-from analysis.verdict.caveats import detected_drift
 from analysis.verdict.values import MAX_VALUE, MIN_VALUE, Array
 from base import PINSTUDY
 from base.text import as_typed, one_line, plural
 from configs.scheduling import Scheduling
 from configs.study import CURRENT_GOVERNOR
-from runners.records.disturbances import MORE_THREADS
-from runners.records.race.elimination import MAX_NOISE
 from runners.records.race.race import is_placed
-from runners.records.race_state import OVERHEAD_S, WHYS, Eliminated, RaceState
+from runners.records.race_state import OVERHEAD_S, Key, RaceState
+
+# The line of the tool that ran a case, by mechanism: places are in the environment.
+_TIMED = {"taskset": "taskset", "numactl": "numactl", "likwid-pin": "likwid-pin"}
 
 
 def advice_of(results: Results, drift: Drift | None = None) -> Advice | None:
     """Return the advice of results that raced; None of others.
 
-    `drift` is that of the runs, for the warnings.
+    `drift` is that of the runs, for the caveats.
     """
     folder = results.folder
     if results.runs is None or folder is None or not results.runs.raced:
@@ -53,43 +56,91 @@ def advice_of(results: Results, drift: Drift | None = None) -> Advice | None:
     if race is None or any(case_id not in candidates for case_id in race.entrants):
         return None
     assert results.runs is not None
-    state, frame = _without_unplaced_decision(race.state, candidates), results.runs.frame
-    runs = confirmation_runs(state, frame)
+    raw, frame = race.state, results.runs.frame
+    runs = confirmation_runs(raw, frame)
+    confirmation = confirmation_of(race, raw, runs)
+    state = _shown(raw, candidates, confirmation)
     best = candidates[state.best] if state.best else None
     points = tuple(_points([candidates[case_id] for case_id in race.entrants]))
     reference = candidates[state.reference]
     recommended = best if state.decision == "gain" else None
+    lines = _lines(recommended, reference, candidates.values())
+    behind = runs if len(runs) else good_runs(frame)
+    caveats = caveats_of(state, best, reference, confirmation, drift, behind)
     return Advice(
         rule=race.rule,
         state=state,
+        objective=_objective(race, reference),
         reference=reference,
         best=best,
-        confirmation=confirmation_of(race, state, runs),
-        eliminations=_eliminations(state, candidates),
+        confirmation=confirmation,
+        eliminations=eliminations_of(race, state, candidates, _blocks(frame)),
         skipped=_skipped(candidates.values(), race.withdrawn),
         points=points,
         no_energy="" if points else _no_energy(results),
-        lines=_lines(recommended, reference, candidates.values()),
+        command=_command(recommended or reference, lines, race),
+        lines=lines,
         next_command=_next_command(folder),
         why_no_reference=_why_no_reference(race),
-        warnings=tuple(warnings_of(state, runs, drift)),
+        caveats=(*settings_of(lines), *caveats),
         entrants=len(race.entrants) + race.unseen,
         no_time=sum(case.case_id not in candidates for case in state.eliminated),
         runs_made=sum(repetition > 0 for _, repetition in race.runs),
         spent_s=sum(run.elapsed_s + OVERHEAD_S for run in race.runs.values()),
-        for_now=mostly_disturbed(runs, frame),
+        trial_runs=len(behind),
+        disturbed_runs=len(disturbed_runs(behind)),
     )
 
 
-def _without_unplaced_decision(state: RaceState, candidates: Mapping[str, Candidate]) -> RaceState:
-    """Return the state, undecided where a case behind the decision lost many runs to placement.
+def _shown(
+    state: RaceState, candidates: Mapping[str, Candidate], confirmation: Confirmation | None
+) -> RaceState:
+    """Return the state, undecided where records do not bear its decision out.
 
-    Races do not end with such a decision, but old records have no placement.
+    That is where a case behind it lost many runs to placement, and where a gain may be a loss:
+    races do not end so, but the records of a race may come from anybody.
     """
-    sides = [candidates[of] for of in (state.best, state.reference) if of]
-    if state.decision in ("gain", "no gain") and not all(case.placed.usable for case in sides):
+    sides = [candidates[case_id] for case_id in (state.best, state.reference) if case_id]
+    placed = all(case.placed.usable for case in sides)
+    gain = confirmation.gain if confirmation else None
+    lossless = gain is not None and gain.typical.low >= 0 and gain.least_mean >= 0
+    if state.decision == "gain" and not (placed and lossless):
+        return replace(state, decision="undecided")
+    if state.decision == "no gain" and not placed:
         return replace(state, decision="undecided")
     return state
+
+
+def _objective(race: RaceRecords, reference: Candidate) -> Objective:
+    rule = race.rule
+    if known := next((objective for objective in OBJECTIVES if objective == rule.of), None):
+        return known
+    metrics = reference.summary.metrics
+    metric = next((metric for metric in metrics if metric.name == rule.of), Metric(rule.of))
+    return objective_of(metric)
+
+
+def _blocks(frame: pd.DataFrame) -> dict[Key, float]:
+    """Return the block of each run, by case and repetition."""
+    known = frame[frame["block"].notna()]
+    keys = zip(known["case_id"], known["repetition"], strict=True)
+    return dict(zip(keys, known["block"].astype(float), strict=True))
+
+
+def _command(case: Candidate, lines: Sequence[Line], race: RaceRecords) -> str:
+    """Return the command of a case: by the tool that was timed, else as it was recorded."""
+    texts = {line.tool: line.text for line in lines if line.text}
+    if case.start is None:
+        return command_line(race.launches.get(case.case_id, {}))
+    if not lines:
+        return _in_shell(as_started(case.start))
+    tool = _TIMED.get(case.start.mechanism or "", "environment")
+    return _in_shell(texts.get(tool) or next(iter(texts.values()), ""))
+
+
+def _in_shell(line: str) -> str:
+    """Return a line as a shell takes it: it sets variables by itself, only env takes them away."""
+    return line if line.startswith("env -u ") else line.removeprefix("env ")
 
 
 def _candidates(cases: Sequence[Case], race: RaceRecords) -> dict[str, Candidate]:
@@ -101,16 +152,6 @@ def _candidates(cases: Sequence[Case], race: RaceRecords) -> dict[str, Candidate
         )
         for case in cases
     }
-
-
-def _eliminations(state: RaceState, candidates: Mapping[str, Candidate]) -> tuple[Elimination, ...]:
-    """Return the cases that were ruled out, the nearest to the best first."""
-
-    def distance(case: Eliminated) -> tuple[int, float]:
-        return list(WHYS).index(case.why), math.inf if case.worse_by is None else case.worse_by
-
-    known = [case for case in state.eliminated if case.case_id in candidates]
-    return tuple(Elimination(candidates[c.case_id], c) for c in sorted(known, key=distance))
 
 
 def _skipped(
@@ -192,7 +233,7 @@ def _why_no_reference(race: RaceRecords) -> str:
         return "where its threads ran could not be proved, or was not where they belong"
     teams = {(run.started, run.requested) for run in runs if run.started not in (0, run.requested)}
     return "; ".join(
-        f"{started} threads started where {requested} were told"
+        f"{plural(started, 'thread')} started, {requested} told"
         for started, requested in sorted(teams)
     )
 
@@ -242,50 +283,6 @@ def _difference(best: Array, reference: Array) -> Difference | None:
     return Difference.of_pairs(np.log(best[known]), np.log(reference[known]))
 
 
-def warnings_of(state: RaceState, runs: pd.DataFrame, drift: Drift | None) -> Iterator[str]:
-    """Yield each reason to doubt the advice as a sentence; `runs` are the confirmation's."""
-    if state.noise is not None and state.noise > MAX_NOISE:
-        differs = f"One run differs from the next by {percent(state.noise)} (standard deviation)"
-        cut = sum(case.why == "far worse" for case in state.eliminated)
-        if cut:
-            verb = "was" if cut == 1 else "were"
-            differs += (
-                f": {plural(cut, 'case')} that {verb} ruled out after one run may be better than "
-                f"that, which is safe up to {percent(MAX_NOISE)}"
-            )
-        yield f"{differs}. A quieter node, or a longer run, would tell more."
-    yield from _disturbed(runs)
-    attempts = runs["attempt"].dropna().nunique()
-    if attempts > 1:
-        yield (
-            f"The trial's runs were made in {attempts} attempts: what changed on the node between "
-            "them is part of the difference."
-        )
-    for sentence in detected_drift(drift):
-        yield f"{sentence}{'' if runs.empty else ' The pairs of the trial are free of it.'}"
-
-
 def _scheduling(key: CaseKey) -> Scheduling:
     asked = {name: getattr(key, name) for name in OF_SCHEDULING}
     return Scheduling(**{name: value for name, value in asked.items() if value})
-
-
-def mostly_disturbed(runs: pd.DataFrame, frame: pd.DataFrame) -> str:
-    """Return that most runs behind the answer were disturbed; empty when they were not.
-
-    The answer rests on the `runs` of the confirmation, or on all of the frame without any.
-    """
-    what = "of the trial's runs" if len(runs) else "runs"
-    runs = runs if len(runs) else good_runs(frame)
-    # More threads than asked for are the program's own, in every run.
-    count = sum(bool({*names} - {MORE_THREADS}) for names in runs["disturbed"].dropna())
-    if not 2 * count > len(runs):
-        return ""
-    return f"most {what} ({count} of {len(runs)}) were disturbed"
-
-
-def _disturbed(runs: pd.DataFrame) -> Iterator[str]:
-    counts = Counter(name for names in runs["disturbed"].dropna() for name in names)
-    for what, count in counts.items():
-        verb = "was" if count == 1 else "were"
-        yield f"Of the trial's {plural(len(runs), 'run')}, {count} {verb} {what}."

@@ -187,10 +187,7 @@ def no_lines(case: Case) -> tuple[Line, ...]:
     """Return that there are no lines, and why, for a case that has no start; nothing if unknown."""
     if case.key.table.ranks is None:
         return ()
-    why = (
-        f"lines are of one process, and this case has {case.key.table.threads_in_words}; `command` "
-        "and `environment` in its records are how it was started"
-    )
+    why = f"lines are of one process, and this case has {case.key.table.threads_in_words}"
     return (Line(case.key.mpi or "MPI", "", why),)
 
 
@@ -210,12 +207,17 @@ def ready_lines(start: Start) -> tuple[Line, ...]:
         *_taskset(start),
         *_numactl(start),
         _likwid_pin(start),
-        _srun(start),
+        *_slurm(start),
         *_mpirun(start),
         *_systemd(start),
         *_governor(start),
         *_scheduling(start),
     )
+
+
+def as_started(start: Start) -> str:
+    """Return the line of a case that asks for nothing: with the variables of the study alone."""
+    return _env(start, dict(start.others), _program(start))
 
 
 def variables_of(start: Start, *, places: bool = True) -> dict[str, str]:
@@ -289,6 +291,14 @@ def _likwid_pin(start: Start) -> Line:
         ),
         "not inside a restricted set of CPUs, where it takes CPU numbers as logical ones",
     )
+
+
+def _slurm(start: Start) -> Iterator[Line]:
+    """Yield the step within an allocation, and the job that makes it."""
+    step = _srun(start)
+    yield step
+    job = f"sbatch --nodes=1 --exclusive --wrap={word_as_typed(step.text)}"
+    yield Line("sbatch", job, step.note)
 
 
 def _srun(start: Start) -> Line:

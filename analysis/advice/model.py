@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Literal
 
 from analysis.advice.gain import Gain
 from analysis.advice.lines import Line, Start
 from analysis.objectives import Objective
 from analysis.results.case import Case
+from analysis.results.node_files import cpus_of
 from analysis.statistics.difference import Difference
 from analysis.statistics.sample import Interval
 from analysis.statistics.unlike import SlowRuns
@@ -20,6 +22,36 @@ from runners.records.race_state import Eliminated, RaceState
 
 # Why a case that began was not compared with the reference.
 NOT_COMPARED = ("failed", "cannot run", "not placed", "same threads")
+Outcome = Literal["worse", "undecided", "not compared"]
+# Why an answer is to be taken with care, and the numbers of each:
+CaveatCode = Literal[
+    # most runs of the answer were disturbed: `count`, `runs`
+    "mostly disturbed",
+    # runs were disturbed, the names say by what: `count`
+    "disturbed",
+    # there are more threads than CPUs: `threads`, `cpus`
+    "oversubscribed",
+    # the runs had not the user's variables, which are the names
+    "unset",
+    # the governor or scheduler, a name, has to be set first by the line in `text`
+    "setting",
+    # what the name says is loaded into the program of one of both cases
+    "loaded",
+    # a case, the name, lost runs to placement: `lost`, `runs`
+    "placement",
+    # a run differs from the next: `deviation`, a share
+    "noise",
+    # cases were ruled out after one run, which so much noise does not allow: `cases`
+    "noisy first runs",
+    # the runs were made in several attempts: `attempts`
+    "attempts",
+    # runs changed from first to last, or between attempts: `change`, `low`, `high`
+    "drift",
+    # runs were slow: `best`, `best_runs`, `reference`, `reference_runs`
+    "slow runs",
+]
+# Nobody should paste the command without these.
+MUST_KNOW = ("setting", "mostly disturbed", "oversubscribed", "unset")
 # The parts of a case's name before its threads and mapping, and after.
 _BEFORE = ("app", "variant", "size")
 _AFTER = ("schedule", "wait_policy", "governor", "scheduling")
@@ -78,10 +110,31 @@ class Confirmation:
 
 @dataclass(frozen=True)
 class Elimination:
-    """A candidate that was ruled out, with the race's reason."""
+    """A candidate that was ruled out, and how it did against the best case.
+
+    `ratio` is its typical value over the best one's, in the `pairs` of runs that both made in the
+    same blocks of the race; None where there is no pair. Its `interval` has 95 % for all candidates
+    together, and is None where the noise of a run is not known. `at_least`: its run was cut short,
+    so that it is slower still.
+    """
 
     candidate: Candidate
     eliminated: Eliminated
+    outcome: Outcome
+    pairs: int = 0
+    ratio: float | None = None
+    interval: Interval | None = None
+    at_least: bool = False
+
+
+@dataclass(frozen=True)
+class Caveat:
+    """A reason to take an answer with care: what it is about, in names, and its numbers."""
+
+    code: CaveatCode
+    names: tuple[str, ...] = ()
+    numbers: Mapping[str, float] = field(default_factory=dict)
+    text: str = ""
 
 
 @dataclass(frozen=True)
@@ -98,18 +151,19 @@ class Point:
 class Advice:
     """The answer of a race.
 
-    `best` is the case that the confirmation compares with the `reference`, None without one.
-    `eliminations` begin with the nearest to the best. `skipped` are the cases that the node cannot
-    run, by reason. `points` are the cases whose time and energy were measured; without any
-    `no_energy` says why. `lines` start the program as the recommended case, none for doing nothing.
-    `next_command` continues the race. `warnings` are reasons to doubt the answer. `entrants` counts
-    the cases that took part, `no_time` those without a run for lack of time, `runs_made` the
-    recorded runs without warm-ups, `spent_s` the time of all. `for_now` says why the answer is
-    provisional, as on a disturbed node; empty when it is not.
+    `objective` is what is raced for. `best` is the case that the confirmation compares with the
+    `reference`, None without one. `eliminations` begin with the nearest to the best. `skipped` are
+    the cases that the node cannot run, by reason. `points` are the cases whose time and energy were
+    measured; without any `no_energy` says why. `command` starts the program in the recommended way,
+    `lines` do so by other tools; there are none to leave it as it is. `next_command` continues the
+    race. `entrants` counts the cases that took part, `no_time` those without a run for lack of
+    time, `runs_made` the recorded runs without warm-ups, `spent_s` the time of all. `trial_runs`
+    are those behind the answer, of which `disturbed_runs` were disturbed.
     """
 
     rule: Race
     state: RaceState
+    objective: Objective
     reference: Candidate
     best: Candidate | None
     confirmation: Confirmation | None
@@ -117,20 +171,57 @@ class Advice:
     skipped: Mapping[str, tuple[Candidate, ...]]
     points: tuple[Point, ...]
     no_energy: str
+    command: str
     lines: tuple[Line, ...]
     next_command: str
     why_no_reference: str
-    warnings: tuple[str, ...]
+    caveats: tuple[Caveat, ...]
     entrants: int
     no_time: int
     runs_made: int
     spent_s: float
-    for_now: str = ""
+    trial_runs: int
+    disturbed_runs: int
+
+    @property
+    def limited_by(self) -> Literal["runs", "within", ""]:
+        """What ended the race before it was decided; empty where more would not decide it."""
+        state, gain = self.state, self.confirmation.gain if self.confirmation else None
+        may_hold = state.decision == "split" and gain and gain.mean > 0 and gain.typical.high > 0
+        if state.decision != "undecided" and not may_hold:
+            return ""
+        # A confirmation continues by at least a pair of runs.
+        if state.most_runs is not None and (
+            self.rule.within_s is None or state.runs + 2 > state.most_runs
+        ):
+            return "runs"
+        return "within"
+
+    @property
+    def gains(self) -> Interval | None:
+        """The least and the greatest typical gain that the confirmation leaves possible, shares.
+
+        An end of 0 is no gain. None where no interval is known.
+        """
+        ratio = self.confirmation.interval if self.confirmation else None
+        if ratio is None:
+            return None
+        shares = [end - 1 if self.rule.higher else 1 - end for end in (ratio.low, ratio.high)]
+        low, high = sorted(max(0.0, share) for share in shares)
+        return Interval(low, high)
 
     @property
     def difference(self) -> Difference | None:
         """The confirmed difference in what is raced for; None with too few runs."""
         return self.confirmation.difference if self.confirmation else None
+
+    @property
+    def left_free(self) -> tuple[int, ...]:
+        """The CPUs that the recommended case leaves to other programs, and the reference not."""
+        if self.recommended is None or self.recommended.summary.key.binding == "none":
+            return ()
+        mine, now = (case.summary.key.cpus for case in (self.recommended, self.reference))
+        return tuple(sorted(set(cpus_of(now)) - set(cpus_of(mine))))
 
     @property
     def compared(self) -> int:
@@ -140,10 +231,14 @@ class Advice:
 
     @property
     def recommended(self) -> Candidate | None:
-        """The case to take; None when nothing is decided."""
+        """The case that is shown to be the one to take; None when nothing is decided."""
         if self.state.decision == "gain":
             return self.best
         return self.reference if self.state.decision == "no gain" else None
+
+    def caveat(self, code: CaveatCode) -> Caveat | None:
+        """Return the caveat of a code; None where there is none."""
+        return next((caveat for caveat in self.caveats if caveat.code == code), None)
 
 
 def names_of(cases: Sequence[Case]) -> dict[str, str]:

@@ -15,8 +15,7 @@ from urllib.parse import quote_from_bytes
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup, escape
 
-from analysis.advice import sentences as advice_sentences
-from analysis.advice import text as advice_text
+from analysis import recommendation
 from analysis.affinity.experiments import affinity
 from analysis.answer import Answer, analyze
 from analysis.compare.side_by_side import compare_programs
@@ -282,8 +281,7 @@ def _template() -> Template:
         "beyond_lines": beyond_lines,
         # Templates build the sentences and tables of an answer themselves.
         "sentences": sentences,
-        "advice_sentences": advice_sentences,
-        "advice_text": advice_text,
+        "recommendation": recommendation,
         "proof_sentence": proof_sentence,
         "price_sentences": price_sentences,
         "waiting_sentences": waiting_sentences,

@@ -112,6 +112,8 @@ class _ProgramCommand(click.Command):
     metavar="N",
     help="How many of its processes may work beside the one whose threads are placed.",
 )
+@click.option("--lines", is_flag=True, help="Show the lines of other launchers, too.")
+@click.option("--why", is_flag=True, help="Show why, and what was ruled out.")
 @click.option("--plan", is_flag=True, help="Only show what would race.")
 @FRESH
 @JSON
@@ -130,6 +132,8 @@ def advise_command(
     context: click.Context,
     /,
     program: tuple[str, ...],
+    lines: bool,
+    why: bool,
     plan: bool,
     fresh: bool,
     as_json: bool,
@@ -176,7 +180,7 @@ def advise_command(
     if plan:
         _show_plan(search, search.path(results), as_json)
         return
-    session = _search(machine, search, results, fresh, as_json)
+    session = _search(machine, search, results, fresh)
     problem = reference_problem(session.summary, session.folder)
     while problem and (corrected := adapt_threads(search.program, search.request, problem)):
         if corrected.starts:
@@ -187,7 +191,7 @@ def advise_command(
         elif told := told_by_loaded(problem):
             say(f"pinstudy: it loads {told[0]}, {takes_number(told[1])}: once more so", err=True)
         search = make_search(machine, corrected, os.environ)
-        session = _search(machine, search, results, fresh, as_json, again=True)
+        session = _search(machine, search, results, fresh)
         problem = reference_problem(session.summary, session.folder)
     if problem:
         if as_json:
@@ -195,21 +199,14 @@ def advise_command(
             with suppress(StudyError):
                 show_advice(session.folder, False, as_json)
         raise_failure(search.request, problem)
-    show_advice(session.folder, report, as_json)
+    show_advice(session.folder, report, as_json, lines=lines, why=why)
     session.raise_if_failed()
 
 
-def _search(
-    machine: Machine,
-    search: Search,
-    results: Path,
-    fresh: bool,
-    as_json: bool,
-    again: bool = False,
-) -> Session:
+def _search(machine: Machine, search: Search, results: Path, fresh: bool) -> Session:
     """Write the search's study, and make the runs that its race needs.
 
-    `again` is after another search of this command, which has told all that is the same now.
+    stdout is for the answer, whose first line is a command: what is searched is told on stderr.
     """
     from configs.library import load_study
     from pinstudy.study_run import make_runs
@@ -222,12 +219,11 @@ def _search(
     for line in notes:
         say(f"pinstudy: {line}", err=True)
     session = Session(machine, load_study(path), results, fresh)
-    if not as_json and not again:
-        _show_search(search)
+    say(f"pinstudy: {search.most()}; --plan shows what races", err=True)
     check = partial(check_processes, search.request)
     for record in read_records(session.folder / "records"):
         check(record)
-    make_runs(session, as_json, check, again)
+    make_runs(session, quiet=True, check=check)
     return session
 
 
@@ -235,15 +231,11 @@ def _show_plan(search: Search, path: Path, as_json: bool) -> None:
     if as_json:
         print_json(search.as_json())
         return
-    _show_search(search)
-    say("What would race")
-    print_columns(search.rows())
-    say(wrap(search.most(), "  "))
-    say(f"  study: {path}")
-
-
-def _show_search(search: Search) -> None:
     say("What is asked")
     print_columns(search.facts())
     for line in search.left_out():
         say(wrap(line, "  left out: "))
+    say("What would race")
+    print_columns(search.rows())
+    say(wrap(search.most(), "  "))
+    say(f"  study: {path}")

@@ -71,8 +71,17 @@ def test_the_best_launch_line_is_found_and_kept(folder: Path, cpus: tuple[int, i
     assert sum(len(line.split("; ")) for line in ruled_out) >= len(advice["eliminated"])
     assert "governor" not in "".join(ruled_out)
     (study,) = folder.glob("results/advise-busy.sh-*/advise-busy.sh-*.yaml")
-    assert "## Ready lines" in next(study.parent.glob("*/advice.md")).read_text()
+    assert "## Other launchers" in next(study.parent.glob("*/advice.md")).read_text()
     assert next(study.parent.glob("*/tables.md")).stat().st_size
+    shown = pinstudy(folder, "advise", "--lines", "--why", "--kinds", kinds, *arguments, status=0)
+    first, second, *rest = shown.stdout.splitlines()
+    assert first == advice["command"]
+    assert re.search(
+        r"% lower metric than as you start it now \(95 %: [\d.]+ to [\d.]+ %\); ", second
+    )
+    assert "srun (--cpus-per-task" in shown.stdout
+    assert re.search(r"Ruled out: metric against 1 thread, ecores-", shown.stdout)
+    assert rest[-1].startswith("report: results/advise-busy.sh-")
     plan = pinstudy(folder, "plan", str(study), "--kinds", kinds)
     assert f"{len(runs)} runs, {len(runs)} of them done already" in plan.stdout
 

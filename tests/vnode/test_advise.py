@@ -84,7 +84,7 @@ def test_a_search_for_energy_finds_the_governor_and_goes_on_after_ctrl_c(
     assert (first["mapping"], first["threads"], first["governor"]) == ("scheduler", 8, "current")
 
     advice = json.loads(ended.output)
-    assert advice["decision"] == "gain", advice["sentences"]
+    assert advice["decision"] == "gain", advice["caveats"]
     recommended = advice["recommended"]
     assert (recommended["governor"], recommended["threads"]) == ("powersave", 1)
     assert recommended["cpus"] == CPUS[recommended["mapping"]]

@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 from analysis.advice.build import advice_of
-from analysis.advice.sentences import eliminations_in_short, headline
-from analysis.advice.text import as_data
+from analysis.advice.data import as_data
 from analysis.answer import analyze
+from analysis.recommendation import answer_texts
 from analysis.results.sources import open_results
+from runners.records.disturbances import SHARED
 from tests.analysis.advice.simulated_race import GAIN, NO_GAIN, SimulatedRace, advice, write_results
 from tests.support.results import UNPROVED, VIOLATED, write
 
@@ -35,22 +36,31 @@ def test_on_a_disturbed_node_the_answer_is_for_now(
     tmp_path: Path, disturbed: dict[str, Any], race: SimulatedRace, decision: str
 ) -> None:
     found = advice(tmp_path, replace(race, spoil=lambda _at, _repetition: disturbed))
-    sentences = headline(found)
     assert found.state.decision == decision
-    start = "Recommended, for now: " if decision == "gain" else "Recommended: do nothing, for now."
-    assert sentences[0].startswith(start)
-    text = " ".join(sentences)
-    assert "This is for now, because most of the trial's runs (" in text
-    assert "--fresh` tells more." in text
-    assert str(as_data(found)["for_now"]).startswith("most of the trial's runs (")
+    mostly = found.caveat("mostly disturbed")
+    assert mostly is not None
+    assert mostly.numbers["count"] == mostly.numbers["runs"] == found.trial_runs
+    told = answer_texts(found)
+    assert told[0].endswith("; the node was not quiet")
+    assert told[-1].startswith(f"for now: {found.trial_runs} of {found.trial_runs} runs were dist")
+    assert told[-1].endswith(".yaml --fresh`")
+    assert as_data(found)["quiet"] == {
+        "runs": found.trial_runs,
+        "runs_disturbed": found.trial_runs,
+    }
 
 
 def test_half_of_the_runs_are_not_most_of_them(tmp_path: Path) -> None:
     spoiled = replace(GAIN, spoil=lambda _at, repetition: BUSY if repetition % 3 == 0 else {})
     found = advice(tmp_path, spoiled)
-    assert "for now" not in " ".join(headline(found))
-    assert as_data(found)["for_now"] is None
-    assert any("with other tasks on their CPUs" in warning for warning in found.warnings)
+    assert found.caveat("mostly disturbed") is None
+    assert 0 < 2 * found.disturbed_runs < found.trial_runs
+    counts = f"{found.disturbed_runs} of {found.trial_runs} runs disturbed"
+    assert answer_texts(found)[0].endswith(counts)
+    cause = found.caveat("disturbed")
+    assert cause is not None
+    assert cause.names == (SHARED,)
+    assert cause.numbers["count"] == found.disturbed_runs
 
 
 @EITHER
@@ -66,8 +76,9 @@ def test_a_best_that_lost_many_runs_to_placement_is_not_recommended(
     found = advice_of(open_results(str(folder)))
     assert found is not None
     assert found.recommended is None or found.recommended.case_id != f"case{best + 1:012d}"
-    text = " ".join([*headline(found), *eliminations_in_short(found)])
-    assert ("lost to placement" in text) or ("Lost more than a tenth of their runs to" in text)
+    out = {case.candidate.case_id: case.eliminated.why for case in found.eliminations}
+    lost_by = [caveat.names for caveat in found.caveats if caveat.code == "placement"]
+    assert out.get(f"case{best + 1:012d}") == "not placed" or lost_by
 
 
 @EITHER
@@ -79,9 +90,10 @@ def test_a_tenth_may_be_lost_and_is_reported(tmp_path: Path, lost: dict[str, Any
     assert found.best is not None
     assert found.best.placed.lost == 1
     assert found.best.placed.usable
-    text = headline(found)[-1]
-    assert text.startswith(f"What is known of where threads ran: {found.best.name}: placement pr")
-    assert ("are averaged" in text) == (lost is UNPROVED)
+    caveat = found.caveat("placement")
+    assert caveat is not None
+    assert caveat.names == (found.best.name,)
+    assert (caveat.numbers["lost"], caveat.numbers["unproved"]) == (1, int(lost is UNPROVED))
 
 
 def test_energy_of_cases_that_are_not_compared_was_measured_all_the_same(tmp_path: Path) -> None:
@@ -105,23 +117,21 @@ def test_a_drift_is_in_no_difference_where_nothing_was_tried(tmp_path: Path) -> 
     found = analyze(open_results(str(folder))).advice
     assert found is not None
     assert found.confirmation is None
-    (warning,) = (text for text in found.warnings if "Runs became slower" in text)
-    assert "difference" not in warning
+    caveat = found.caveat("drift")
+    assert caveat is not None
+    assert caveat.names == ("time",)
+    assert 0 < caveat.numbers["low"] < caveat.numbers["change"] < caveat.numbers["high"]
 
 
-def test_an_ignored_number_of_threads_is_reported_once(tmp_path: Path) -> None:
+def test_cases_that_ignore_the_number_of_threads_are_not_compared(tmp_path: Path) -> None:
     started = {"placement": {"verdict": "proved", "threads": [{"process": 0}] * 16}}
     found = advice(tmp_path, replace(GAIN, spoil=lambda _at, _repetition: started))
-    lines = [line for line in eliminations_in_short(found) if "whatever it is told" in line]
-    assert len(lines) == 1
-    assert lines[0].startswith(
-        "It starts 16 threads whatever it is told; write {threads} where it takes the "
-        "number. Cases that were told another one (5): "
-    )
+    assert {case.eliminated.why for case in found.eliminations} == {"same threads"}
+    assert {case.outcome for case in found.eliminations} == {"not compared"}
     assert found.compared == 0
 
 
-def test_a_gain_of_what_likwid_pin_started_has_that_in_its_sentence(tmp_path: Path) -> None:
+def test_a_gain_of_what_likwid_pin_started_has_that_beside_it(tmp_path: Path) -> None:
     pinned = [
         replace(entrant, more_fields={"mechanism": "likwid-pin"})
         if entrant.mapping == "pcores-pin"
@@ -129,6 +139,7 @@ def test_a_gain_of_what_likwid_pin_started_has_that_in_its_sentence(tmp_path: Pa
         for entrant in GAIN.entrants
     ]
     found = advice(tmp_path, replace(GAIN, entrants=pinned))
-    (gain,) = (text for text in headline(found) if text.startswith("The gain: "))
-    assert "likwid-pin is loaded into it, and what that does at start and for each thread" in gain
-    assert "likwid" not in " ".join(headline(advice(tmp_path / "other", GAIN)))
+    loaded = found.caveat("loaded")
+    assert loaded is not None
+    assert loaded.names[0] == "likwid-pin"
+    assert advice(tmp_path / "other", GAIN).caveat("loaded") is None

@@ -22,7 +22,7 @@ def gain(tmp_path_factory: pytest.TempPathFactory) -> Page:
 def test_the_page_of_a_race_begins_with_its_advice(gain: Page) -> None:
     places = [gain.anchors.index(name) for name in ("answer", "advice", "tables")]
     assert places == sorted(places)
-    assert '<p class="answer">Recommended: 4 threads, pcores-pin' in gain.html
+    assert '<p class="answer">4 threads, pcores-pin: 12' in gain.html
     assert "should app run?" in gain.of()
     assert "advice" in gain.anchors
 
@@ -50,16 +50,16 @@ def test_commands_in_sentences_are_set_as_code(tmp_path: Path) -> None:
 
     page = page_of(write_results(tmp_path, noisy))
 
-    assert "More runs would tell: raise <code>runs</code> (12 now)" in page.html
+    assert "undecided: raise <code>runs</code> (12 now)" in page.html
     command = "pinstudy run [^`<]*advise-app-0123abcd.yaml"
-    assert re.search(f"go on with <code>{command}</code>; what was measured", page.html)
+    assert re.search(f"go on with <code>{command}</code>", page.html)
     assert "`" not in page.of("answer") + page.of("advice")
 
 
-def test_doing_nothing_has_no_ready_lines(tmp_path: Path) -> None:
+def test_leaving_it_has_no_lines_of_other_launchers(tmp_path: Path) -> None:
     page = page_of(write_results(tmp_path, NO_GAIN))
-    assert '<p class="answer">Recommended: do nothing.' in page.html
-    assert "Ready lines" not in page.of()
+    assert "as you start it now: nothing tried was shown to be better" in page.of("answer")
+    assert "Other launchers" not in page.of()
 
 
 def test_other_pages_have_no_advice(tmp_path: Path) -> None:

@@ -1,0 +1,128 @@
+"""Why the answer of a race is to be taken with care, as codes and numbers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pandas as pd
+
+from analysis.advice.lines import Line
+from analysis.advice.model import Candidate, Caveat, Confirmation
+from analysis.results.node_files import cpus_of
+from analysis.statistics.drift import Drift, Trend
+from configs.mapping import WITHIN_THE_RUN
+from runners.records.disturbances import OWN
+from runners.records.race.elimination import MAX_NOISE
+from runners.records.race_state import RaceState
+
+
+def caveats_of(
+    state: RaceState,
+    best: Candidate | None,
+    reference: Candidate,
+    confirmation: Confirmation | None,
+    drift: Drift | None,
+    runs: pd.DataFrame,
+) -> Iterator[Caveat]:
+    """Yield what to know of an answer that rests on these `runs`.
+
+    `drift` is that of all runs of the results.
+    """
+    taken = best if best and state.decision == "gain" else reference
+    yield from _disturbed(runs)
+    yield from _oversubscribed(taken)
+    if reference.start and reference.start.removed:
+        yield Caveat("unset", reference.start.removed)
+    if best:
+        yield from _loaded(best, reference)
+        yield from _placement([best, reference])
+    yield from _noise(state)
+    attempts = runs["attempt"].dropna().nunique()
+    if attempts > 1:
+        yield Caveat("attempts", numbers={"attempts": attempts})
+    yield from _drift(drift)
+    if confirmation and confirmation.slow_runs:
+        mine, other = confirmation.slow_runs
+        if mine.count or other.count:
+            numbers = {"best": mine.count, "best_runs": mine.n}
+            numbers |= {"reference": other.count, "reference_runs": other.n}
+            yield Caveat("slow runs", numbers=numbers)
+
+
+def settings_of(lines: Sequence[Line]) -> Iterator[Caveat]:
+    """Yield what has to be set, by the first line of each tool, before the command is worth it."""
+    lines_by_tool = {line.tool: line for line in reversed(lines)}
+    for tool in ("governor", "scheduler"):
+        if tool in lines_by_tool:
+            yield Caveat("setting", (tool,), text=lines_by_tool[tool].text)
+
+
+def disturbed_runs(runs: pd.DataFrame) -> list[set[str]]:
+    """Return what disturbed each disturbed run.
+
+    What the program does itself, in every run, is no disturbance.
+    """
+    by_run = [{*names} - {*OWN} for names in runs["disturbed"].dropna()]
+    return [names for names in by_run if names]
+
+
+def _disturbed(runs: pd.DataFrame) -> Iterator[Caveat]:
+    """Yield how many runs were disturbed, and by what."""
+    by_run = disturbed_runs(runs)
+    if 2 * len(by_run) > len(runs):
+        yield Caveat("mostly disturbed", numbers={"count": len(by_run), "runs": len(runs)})
+    causes = Counter(name for names in by_run for name in sorted(names))
+    for cause, times in causes.most_common():
+        yield Caveat("disturbed", (cause,), {"count": times, "runs": len(runs)})
+
+
+def _oversubscribed(taken: Candidate) -> Iterator[Caveat]:
+    key = taken.summary.key
+    cpus = len(set(cpus_of(key.cpus)))
+    threads = key.table.threads * (key.table.ranks or 1)
+    if 0 < cpus < threads:
+        yield Caveat("oversubscribed", numbers={"threads": threads, "cpus": cpus})
+
+
+def _loaded(best: Candidate, reference: Candidate) -> Iterator[Caveat]:
+    """Yield what does a part of its work within the time of one of both cases alone."""
+    mine, other = (case.summary.key.mechanism for case in (best, reference))
+    for mechanism, case in ((mine, best), (other, reference)):
+        if mine != other and mechanism in WITHIN_THE_RUN:
+            yield Caveat("loaded", (str(mechanism), case.name))
+
+
+def _placement(cases: Sequence[Candidate]) -> Iterator[Caveat]:
+    for case in cases:
+        if case.placed.lost:
+            made = case.placed.proved + case.placed.lost
+            numbers = {"lost": case.placed.lost, "runs": made}
+            numbers |= {"unproved": case.placed.unproved, "violated": case.placed.violated}
+            yield Caveat("placement", (case.name,), numbers)
+
+
+def _noise(state: RaceState) -> Iterator[Caveat]:
+    if state.noise is None or state.noise <= MAX_NOISE:
+        return
+    yield Caveat("noise", numbers={"deviation": state.noise})
+    if cut := sum(case.why == "far worse" for case in state.eliminated):
+        numbers = {"cases": cut, "most_deviation": MAX_NOISE}
+        yield Caveat("noisy first runs", numbers=numbers)
+
+
+def _drift(drift: Drift | None) -> Iterator[Caveat]:
+    if drift is None:
+        return
+    for over, trend in (("time", drift.over_time), ("temperature", drift.over_temperature)):
+        if trend and trend.found:
+            yield Caveat("drift", (over,), _change(trend))
+    for step in drift.steps:
+        yield Caveat("drift", (f"attempts {step.before} to {step.after}",), _change(step.trend))
+
+
+def _change(trend: Trend) -> dict[str, float]:
+    with np.errstate(over="ignore"):
+        low, high = np.expm1(np.array([trend.interval.low, trend.interval.high]) * trend.span)
+    return {"change": trend.change, "low": float(low), "high": float(high), "runs": trend.n}
