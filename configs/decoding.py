@@ -73,9 +73,13 @@ NO_KEY = Meta(extra={"no_key": True})
 INLINE = Meta(extra={"inline": True})
 
 
-def called(name: str) -> Meta:
-    """Return the note of a key's name, where it is not the field's."""
-    return Meta(extra={"name": name})
+def called(name: str, *, before: str | None = None, file: str = "") -> Meta:
+    """Return the note of a key's name, where it is not the field's.
+
+    `before` is the name that the key once had, in a `file` such as a site.
+    """
+    renamed = f"`{before}` of a {file} is `{name}` now"
+    return Meta(extra={"name": name, "before": before, "renamed": renamed})
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,13 +114,18 @@ def written(
 
 @dataclass(frozen=True)
 class Key:
-    """A key of a table; `default` is NODEFAULT for one that must be there."""
+    """A key of a table; `default` is NODEFAULT for one that must be there.
+
+    `before` is a name that it no longer has, and `renamed` the message about that.
+    """
 
     name: str
     field: str
     type: inspect.Type
     inline: bool
     default: Any
+    before: str | None = None
+    renamed: str = ""
 
 
 @cache
@@ -130,8 +139,9 @@ def keys_of(table: type) -> tuple[Key, ...]:
         if "no_key" not in notes:
             factory = field.default_factory
             default = field.default if factory is NODEFAULT else factory()
-            name = notes.get("name", field.name)
-            keys.append(Key(name, field.name, field.type, "inline" in notes, default))
+            name, before = notes.get("name", field.name), notes.get("before")
+            inline, renamed = "inline" in notes, notes.get("renamed", "")
+            keys.append(Key(name, field.name, field.type, inline, default, before, renamed))
     return tuple(keys)
 
 
@@ -243,8 +253,14 @@ class _Walk:
                 value = (self._inline if key.inline else self._key)(key, plain, path)
                 if value is not None:
                     values[key.field] = value
-        names = [key.name for key in flat_keys(table) if key.field not in known]
-        for unknown in islice((key for key in plain if key not in names), MAX_UNKNOWN_KEYS):
+        for key in keys_of(table):
+            if key.before is not None and key.before in plain:
+                self._add((*path, key.before), AtKey(key.renamed))
+        keys = [key for key in flat_keys(table) if key.field not in known]
+        names = [key.name for key in keys]
+        old = [key.before for key in keys]
+        unread = (key for key in plain if key not in names and key not in old)
+        for unknown in islice(unread, MAX_UNKNOWN_KEYS):
             self._add((*path, unknown), AtKey(unknown_word("key", unknown, names, " here")))
         between = getattr(table, "contradictions", None)
         for steps, message in between(values, plain.keys()) if between else ():
@@ -255,7 +271,7 @@ class _Walk:
         here = (*path, key.name)
         if plain.get(key.name) is not None:
             return self.value(key.type, plain[key.name], here)
-        if key.name in plain or key.default is NODEFAULT:
+        if key.name in plain or (key.default is NODEFAULT and key.before not in plain):
             how = "empty" if key.name in plain else "missing"
             self._add(here, f"{key.name!r} is {how}; expected {expected(key.type)}")
         return None
@@ -263,7 +279,7 @@ class _Walk:
     def _inline(self, key: Key, around: dict[str, Any], path: Path) -> Any:  # noqa: ANN401
         """Return a table whose keys stand among others; what is missing, the first one lacks."""
         table = bare(key.type)[0].cls
-        names = [key.name for key in flat_keys(table)]
+        names = [name for key in flat_keys(table) for name in (key.name, key.before)]
         part = {name: value for name, value in around.items() if name in names}
         if not part:
             return None

@@ -164,7 +164,11 @@ class SchedulerRule(_ByCommand):
 class Queue:
     """How jobs request whole nodes at a site; `system` is a word of BATCH_SYSTEMS."""
 
-    system: Annotated[str, word("engine", BATCH_SYSTEMS), called("engine")]
+    system: Annotated[
+        str,
+        word("batch system", BATCH_SYSTEMS),
+        called("batch_system", before="engine", file="site"),
+    ]
     """`slurm`, `pbs`, `lsf` or `flux`. Without it: nothing can be submitted; the keys below are a
     mistake"""
     time_limit_s: Annotated[
@@ -213,7 +217,10 @@ class Queue:
         """Refuse a missing `cpus` where the batch system needs it, and two kinds of targets."""
         system = values.get("system")
         if system in NEED_CPUS and "cpus" not in present:
-            yield ("engine",), f"engine {system} needs the key 'cpus', how many CPUs one node has"
+            yield (
+                ("batch_system",),
+                f"batch_system {system} needs the key 'cpus', how many CPUs one node has",
+            )
         if {"nodes", "features"} <= set(present):
             yield ("features",), AtKey(BOTH_GIVEN)
 

@@ -88,7 +88,7 @@ class SubmissionStatus:
         return {
             "submission": str(self.submission.folder),
             "site": self.submission.site,
-            "engine": self.submission.system,
+            "batch_system": self.submission.system,
             "spread": self.submission.how,
             "submitted_at": self.submission.submitted_at,
             "live": self.live,

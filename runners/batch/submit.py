@@ -151,8 +151,8 @@ def queue_of(site: Site, time_limit_s: float | None) -> Queue:
     """
     if site.queue is None:
         raise UserError(
-            f"site {site.name} has no batch system: its file says no engine; "
-            "expected engine: slurm (or pbs, lsf, flux), with queue and time_limit; see "
+            f"site {site.name} has no batch system: its file says no batch_system; "
+            "expected batch_system: slurm (or pbs, lsf, flux), with queue and time_limit; see "
             "docs/batch.md"
         )
     return replace(site.queue, time_limit_s=time_limit_s) if time_limit_s else site.queue

@@ -57,7 +57,7 @@ wait_policy: passive
 """
 SITE = """\
 title: Over there
-engine: slurm
+batch_system: slurm
 time_limit: 2 h
 """
 # A study's keys for a guest, and for nodes of a batch system.

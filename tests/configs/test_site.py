@@ -22,7 +22,7 @@ def site_of(*lines: str) -> Site:
 
 
 def test_a_site_is_named_as_its_file_and_lets_pinstudy_set_governors() -> None:
-    site = site_of("engine", "time_limit")
+    site = site_of("batch_system", "time_limit")
 
     assert (site.name, site.title, site.queue) == ("there", "Over there", None)
     assert site.governor == GovernorRule() == GovernorRule("pinstudy")
@@ -44,7 +44,7 @@ def test_a_site_may_have_commands_that_set_governors() -> None:
     assert rule.restore == ("sudo", "reset-governor", "{governor}", "{cpus}")
 
 
-def test_an_engine_needs_its_time_limit_and_no_more() -> None:
+def test_a_batch_system_needs_its_time_limit_and_no_more() -> None:
     assert site_of().queue == Queue("slurm", 7200.0)
 
 
@@ -55,7 +55,7 @@ def test_nodes_and_features_are_not_both_what_a_study_is_spread_over() -> None:
 
 def test_all_keys_of_a_batch_system_are_read() -> None:
     text = """\
-engine: pbs
+batch_system: pbs
 queue: big
 account: my_project@gpu
 time_limit: 90 min
@@ -85,7 +85,11 @@ most_at_once: 3
 VALUES = st.text(max_size=12) | st.sampled_from(["n1", "[a, b]", "{a: b}", "[[]]", "2 h", "'-x'"])
 
 
-@given(st.dictionaries(st.sampled_from([*Queue.__dataclass_fields__, "engine", "title"]), VALUES))
+@given(
+    st.dictionaries(
+        st.sampled_from([*Queue.__dataclass_fields__, "engine", "batch_system", "title"]), VALUES
+    )
+)
 def test_whatever_a_site_holds_there_is_a_site_or_its_mistakes(keys: dict[str, str]) -> None:
     text = "".join(f"{key}: {value}\n" for key, value in keys.items())
     try:

@@ -49,7 +49,7 @@ baseline: {duration: 10 s, every: 50}
 SITE = """\
 # A site for tests
 title: The cluster of the tests
-engine: slurm
+batch_system: slurm
 time_limit: 10 min
 features: [hybrid, homog]
 modules: [gcc/12]

@@ -33,7 +33,7 @@ from tests.support.wait import HANG_S, until
 
 SITE = """\
 title: The cluster of the tests
-engine: slurm
+batch_system: slurm
 time_limit: 10 min
 features: [hybrid, homog]
 """

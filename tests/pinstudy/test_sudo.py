@@ -382,7 +382,8 @@ def test_a_folder_that_the_user_may_not_write_is_one_line(work: UsersWork) -> No
 def test_the_program_of_a_worker_runs_as_its_user_too(work: UsersWork) -> None:
     (work.folder / "bin").mkdir()
     write_program(work.folder / "bin" / "sbatch", "#!/bin/sh\necho 4711\n")
-    (work.folder / "site.yaml").write_text("title: a site\nengine: slurm\ntime_limit: 10 min\n")
+    site = "title: a site\nbatch_system: slurm\ntime_limit: 10 min\n"
+    (work.folder / "site.yaml").write_text(site)
     work.give_to_nobody()
     path = f"{work.folder}/bin:/usr/sbin:/usr/bin:/sbin:/bin"
     submitted = work.as_nobody("submit", "who.yaml", "--site", "site.yaml", PATH=path)

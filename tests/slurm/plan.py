@@ -23,7 +23,7 @@ echo "waited = $(cat pace)"
 """
 SITE = """# The cluster of the tests.
 title: The cluster of the tests
-engine: slurm
+batch_system: slurm
 time_limit: {time_limit}
 features: [hybrid, homog]
 """

@@ -59,7 +59,8 @@ def study(name: str) -> tuple[str, ...]:
 
 def submit(node: Namespace, name: str) -> Path:
     """Submit a study to a Slurm that only gives it a number; return the submission's folder."""
-    (node.folder / "there.yaml").write_text("title: A cluster\nengine: slurm\ntime_limit: 1 h\n")
+    site = "title: A cluster\nbatch_system: slurm\ntime_limit: 1 h\n"
+    (node.folder / "there.yaml").write_text(site)
     commands = node.folder / "slurm"
     commands.mkdir()
     for command, does in (("sbatch", "echo 41"), ("squeue", "exit 0")):
