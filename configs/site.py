@@ -27,10 +27,8 @@ from configs.values import (
     word,
 )
 
-# Slurm, OpenPBS or PBS Professional, IBM Spectrum LSF, and Flux.
-BATCH_SYSTEMS = ("slurm", "pbs", "lsf", "flux")
-# Systems that need the number of CPUs as an option; the others give whole nodes as they are.
-NEED_CPUS = ("pbs", "lsf")
+# The modules of runners/batch_systems, each with the keys that it needs of a site.
+BATCH_SYSTEMS: dict[str, tuple[str, ...]] = {"slurm": (), "pbs": ("cpus",), "flux": ()}
 # Who sets governors at a site: pinstudy writes the kernel's files, Slurm takes --cpu-freq; else
 # cases run under the governor that is in force.
 GOVERNOR_SETTERS = ("pinstudy", "slurm", "nobody")
@@ -169,7 +167,7 @@ class Queue:
         word("batch system", BATCH_SYSTEMS),
         called("batch_system", before="engine", file="site"),
     ]
-    """`slurm`, `pbs`, `lsf` or `flux`. Without it: nothing can be submitted; the keys below are a
+    """`slurm`, `pbs` or `flux`. Without it: nothing can be submitted; the keys below are a
     mistake"""
     time_limit_s: Annotated[
         float,
@@ -178,13 +176,12 @@ class Queue:
     ]
     """what each job asks for, with its unit: a minute to 31 days"""
     cpus: Annotated[int, count("how many CPUs one node has", 1, MAX_CPUS)] | None = None
-    """the CPUs of one node. Without it: must be there for PBS and LSF, which are asked for so many;
-    others give whole nodes as they are"""
+    """the CPUs of one node. Without it: must be there for PBS, which is asked for so many; others
+    give whole nodes as they are"""
     queue: Annotated[str, script_word("the name of a queue or partition")] | None = None
     """queue, or Slurm's partition. Without it: the system's default"""
     account: Annotated[str, script_word("the name of an account")] | None = None
-    """who pays: account (`-A`), LSF's project (`-P`), Flux's bank.
-    Without it: the system's default"""
+    """who pays: account (`-A`), Flux's bank. Without it: the system's default"""
     nodes: tuple[NodeName, ...] = ()
     """what `per-node` is spread over when neither study nor command line say it. Without it: one
     node, any"""
@@ -214,13 +211,11 @@ class Queue:
 
     @staticmethod
     def contradictions(values: dict[str, Any], present: Collection[str]) -> Iterator[Mistake]:
-        """Refuse a missing `cpus` where the batch system needs it, and two kinds of targets."""
-        system = values.get("system")
-        if system in NEED_CPUS and "cpus" not in present:
-            yield (
-                ("batch_system",),
-                f"batch_system {system} needs the key 'cpus', how many CPUs one node has",
-            )
+        """Refuse a missing key that the batch system needs, and two kinds of targets."""
+        system = values.get("system", "")
+        for key in BATCH_SYSTEMS.get(system, ()):
+            if key not in present:
+                yield ("batch_system",), f"batch_system {system} needs the key {key!r}"
         if {"nodes", "features"} <= set(present):
             yield ("features",), AtKey(BOTH_GIVEN)
 

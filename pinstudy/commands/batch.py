@@ -177,7 +177,7 @@ def _show_preparation(prepared: Preparation, sysroot: Path | None) -> None:
         f"{jobs * limit_s / 3600:.3g} node-hours"
     )
     say(_expected(prepared, study, sysroot))
-    if hidden := _hidden_ecores(prepared, sysroot or Path("/")):
+    if hidden := _hidden_cpus(prepared, sysroot or Path("/")):
         say(hidden, err=True)
 
 
@@ -204,19 +204,16 @@ def _expected(prepared: Preparation, study: Study, sysroot: Path | None) -> str:
     return each
 
 
-def _hidden_ecores(prepared: Preparation, root: Path) -> str:
-    """Return a warning if Slurm's jobs do not get the E-cores of a node like that below `root`."""
-    if prepared.queue.system != "slurm":
-        return ""
-    from runners.doctor.software import GRANT_ECORES, hidden_ecores
+def _hidden_cpus(prepared: Preparation, root: Path) -> str:
+    """Return a warning if jobs do not get all CPUs of a node like that below `root`."""
     from runners.node.node import open_node
 
     try:
-        hidden = hidden_ecores(open_node(root))
+        hidden, remedy = prepared.system.hides(open_node(root))
     except UserError:
         # The submitting machine need not be a node that a study could run on.
         return ""
-    return f"warning: Slurm: {hidden}; {GRANT_ECORES}" if hidden else ""
+    return f"warning: {prepared.system.name}: {hidden}; {remedy}" if hidden else ""
 
 
 def _arguments(study: str, site: str, options: dict[str, Any]) -> list[str]:
@@ -257,7 +254,7 @@ def status_command(study: str | None, results: Path, everything: bool, as_json: 
     """
     from runners.batch.completed import SubmittedRuns
     from runners.batch.status import states_of, status_of
-    from runners.batch.systems.interface import LIVE
+    from runners.batch_systems.interface import LIVE
 
     shown = []
     for name in [study] if study else _submitted_studies(results):

@@ -11,13 +11,13 @@ from typing import Any
 
 from runners.batch.completed import CompletedRuns, Share, SubmittedRuns
 from runners.batch.submission import Attempt, Submission, Worker
-from runners.batch.systems.interface import (
+from runners.batch_systems.interface import (
     ENDED,
     LIVE,
     RUNNING,
     JobState,
-    open_system,
 )
+from runners.batch_systems.registry import open_system
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,8 @@ from base.folders import OpenFolder
 from base.text import one_line, shown
 from base.units import utc_now
 from configs.study import Study
-from runners.batch.systems.interface import Submitted, ids_of, open_system
+from runners.batch_systems.interface import Submitted, ids_of
+from runners.batch_systems.registry import open_system
 
 SCHEMA = 1
 # Of a submission or attempt: a million blocks are some megabytes.
@@ -45,8 +46,6 @@ DONE = 0
 REFUSED = 3
 # and when a later attempt can make the rest (sysexits.h, EX_TEMPFAIL).
 STOPPED = 75
-# The environment variables with a job's id, which is for people only.
-_JOB_NAMES = ("SLURM_ARRAY_JOB_ID", "SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID")
 _MAX_CHARACTERS = 80
 # No study has more of anything, or takes 300 years.
 Count = Annotated[int, Meta(ge=0, le=10**10)]
@@ -307,9 +306,10 @@ def how_it_ends(study: Study) -> str:
     return f"{study.repetitions} repetitions, {rule}" if rule else ""
 
 
-def job_of(environment: Mapping[str, str]) -> str:
+def job_of(system: str, environment: Mapping[str, str]) -> str:
     """Return the batch system's id of this job, for people; empty outside of one."""
-    named = next((environment[name] for name in _JOB_NAMES if name in environment), "")
+    names = open_system(system).job_variables
+    named = next((environment[name] for name in names if name in environment), "")
     return one_line(named, _MAX_CHARACTERS)
 
 

@@ -33,8 +33,9 @@ from runners.batch.submission import (
     submissions_of,
     write_submission,
 )
-from runners.batch.systems.interface import Submitted, open_system
-from runners.batch.systems.script import WORKER, Job
+from runners.batch_systems.interface import Submitted
+from runners.batch_systems.registry import open_system
+from runners.batch_systems.script import WORKER, Job
 from runners.host.software import prefix
 from runners.node.node import safe_name
 
@@ -152,7 +153,7 @@ def queue_of(site: Site, time_limit_s: float | None) -> Queue:
     if site.queue is None:
         raise UserError(
             f"site {site.name} has no batch system: its file says no batch_system; "
-            "expected batch_system: slurm (or pbs, lsf, flux), with queue and time_limit; see "
+            "expected batch_system: slurm (or pbs, flux), with queue and time_limit; see "
             "docs/batch.md"
         )
     return replace(site.queue, time_limit_s=time_limit_s) if time_limit_s else site.queue
@@ -174,7 +175,7 @@ class Preparation:
         self.spread = spread_of(study, site, self.queue, options)
         if not 1 <= options.chain <= MAX_CHAIN:
             raise UserError(f"--chain {options.chain}: expected 1 to {MAX_CHAIN} jobs in turn")
-        self._system = open_system(self.queue.system)
+        self.system = open_system(self.queue.system)
         self._pool = pool_of(site) if self.spread.how == SPLIT else ""
         self._folder = self.results / study.name
         self._earlier = submissions_of(self._folder)
@@ -187,7 +188,7 @@ class Preparation:
     def first_script(self) -> str:
         """Return the script of the first job as it would be submitted."""
         folder = self._folder / FOLDER / f"{next_number(self._folder):04d}"
-        return self._system.render(self.queue, self._jobs(folder)[0])
+        return self.system.script(self.queue, self._jobs(folder)[0])
 
     def submit(self, report: Callable[[str], None]) -> Submission:
         """Submit everything; `report` is called with a line for each accepted job.
@@ -202,10 +203,10 @@ class Preparation:
                 for job in self._jobs(submission.folder):
                     follows = replace(job, after=after.get(job.first_worker, ()))
                     script = submission.folder / self._script_name(job, link)
-                    write_atomically(script, self._system.render(self.queue, follows).encode())
+                    write_atomically(script, self.system.script(self.queue, follows).encode())
                     # A job that was submitted and not written down would be known to nobody.
                     with without_interruption():
-                        accepted = self._system.submit(script, self.queue, follows)
+                        accepted = self.system.submit(script, self.queue, follows)
                         submission = self._with_job(submission, accepted)
                     after[job.first_worker] = accepted.ids
                     target = self.workers[job.first_worker].target
@@ -224,7 +225,7 @@ class Preparation:
         try:
             return submission.with_job(accepted)
         except StudyError as error:
-            problem = self._system.cancel([accepted])
+            problem = self.system.cancel([accepted])
             ids = ", ".join(accepted.ids)
             ended = f"job {ids} was not ended: {problem}" if problem else f"job {ids} was ended"
             raise StudyError(f"{error}; {ended}") from None

@@ -9,8 +9,8 @@ the next one by creating a file that must not exist (O_EXCL is atomic on local a
 systems; open(2)); no clock is involved. Older generations find that file and stop.
 
 Slurm sends TERM, and earlier USR1 if requested (sbatch(1), --signal); PBS sends TERM; Flux sends
-ALRM at the time limit; LSF sends USR2 and XCPU, too (bsub(1)). KILL follows within seconds to half
-a minute.
+ALRM at the time limit; LSF sends USR2 and XCPU (bsub(1)). KILL follows within seconds to half a
+minute.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ class WorkerSession:
             worker=number,
             generation=generation,
             node_id=node.node_id,
-            job=job_of(os.environ),
+            job=job_of(submission.system, os.environ),
             folder=str(target),
             started_at=utc_now(),
             updated_at=utc_now(),

@@ -13,16 +13,19 @@ from __future__ import annotations
 import os
 import platform
 import re
+import shlex
 import shutil
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from base.command import output_of, run
-from base.cpulist import format_cpulist
+from base.command import output_of
 from base.errors import UserError
 from base.reading import Unavailable
 from base.text import one_line
 from configs.daemons import UNITS
 from configs.inherited_variables import OPENMP_PREFIXES
+from configs.site import BATCH_SYSTEMS
+from runners.batch_systems.native import NativeSystem
+from runners.batch_systems.registry import open_system
 from runners.doctor.capability import Capability, ProbedNode
 from runners.host.interference import find_daemons, interfering, stop_commands
 from runners.host.program_files import find_runtime
@@ -44,40 +47,9 @@ _WAITING = {"libgomp": "GOMP_SPINCOUNT", "libomp": "KMP_BLOCKTIME"}
 _WAITING_TIME = r"[0-9]+\s*(?:[mu]s)?|infinit[ey]"
 _VERSION = re.compile(r"[0-9]+(?:\.[0-9]+)+\S*")
 
-# Clients wait for minutes for a controller that is down; one that is up answers at once.
-LIMIT_S = 3.0
 _MAX_CHARACTERS = 300
-# slurmd removes Intel's E-cores from what it offers unless slurm.conf allows them (Slurm
-# src/slurmd/common/xcpuinfo.c, _remove_ecores; release notes of 23.02).
-_FIRST_TO_HIDE = (23, 2)
-_CONFIG = ("scontrol", "show", "config")
-_ALLOW = "allow_ecores"
-GRANT_ECORES = f"ask its administrator for SlurmdParameters={_ALLOW} in slurm.conf"
 KVM = "/dev/kvm"
 _INSTALL = "install qemu-system-x86 (Debian, Ubuntu) or qemu-system-x86-core (Fedora)"
-
-
-@dataclass(frozen=True)
-class _System:
-    """A batch system: its submit command, and the commands for its version and its controller.
-
-    `version` is the version's pattern in the output: other systems have a `qsub`, too.
-    """
-
-    name: str
-    submit: str
-    version_command: tuple[str, ...]
-    version: str
-    ping: tuple[str, ...]
-
-
-# scontrol(1), "ping"; qstat(1B) of PBS Professional, "-B"; lsid(1); flux-getattr(1).
-_SYSTEMS = (
-    _System("slurm", "sbatch", ("sbatch", "--version"), r"slurm\S* (\S+)", ("scontrol", "ping")),
-    _System("pbs", "qsub", ("qsub", "--version"), r"pbs_version\s*=\s*(\S+)", ("qstat", "-B")),
-    _System("lsf", "bsub", ("bsub", "-V"), r"LSF\D*([0-9][0-9.]*)", ("lsid",)),
-    _System("flux", "flux", ("flux", "version"), r"commands:\s*(\S+)", ("flux", "getattr", "size")),
-)
 
 
 def find_programs() -> Capability:
@@ -176,53 +148,26 @@ def probe_daemons(node: ProbedNode) -> Capability:
 
 def probe_batch_systems(node: ProbedNode) -> list[Capability]:
     """Report each batch system whose commands are on the PATH, or that there is none."""
-    here = [system for system in _SYSTEMS if shutil.which(system.submit)]
-    if here:
-        return [_of(system, node) for system in here]
-    commands = ", ".join(system.submit for system in _SYSTEMS)
-    reason = f"no commands of Slurm, PBS, LSF or Flux on the PATH ({commands})"
-    return [Capability("batch", "missing", reason)]
+    systems = {name: open_system(name) for name in BATCH_SYSTEMS}
+    found = [_recognised(name, system, node) for name, system in systems.items()]
+    if here := list(filter(None, found)):
+        return here
+    names = ", ".join(system.name for system in systems.values())
+    commands = ", ".join(system.version_command[0] for system in systems.values())
+    return [Capability("batch", "missing", f"no commands of {names} on the PATH ({commands})")]
 
 
-def _of(system: _System, node: Node) -> Capability:
-    name = f"batch:{system.name}"
-    answer = run(system.version_command, LIMIT_S)
-    if answer.failed:
-        return Capability(name, "missing", one_line(answer.error, _MAX_CHARACTERS))
-    output = answer.stdout + answer.stderr
-    version = re.search(system.version, output, re.IGNORECASE)
-    if version is None:
-        shown = one_line(output or "nothing", _MAX_CHARACTERS)
-        return Capability(name, "missing", f"`{answer.command}` tells no version of it ({shown})")
-    ping = f"`{' '.join(system.ping)}`"
-    if output_of(system.ping, limit_s=LIMIT_S) is None:
-        reason = f"version {version[1]}; {ping} fails or does not answer in {LIMIT_S:g} s"
-        return Capability(name, "limited", reason, "ask its administrator, or try a login node")
-    reason = f"version {version[1]}; {ping} answers"
-    if system.name == "slurm" and (hidden := hidden_ecores(node)):
-        return Capability(name, "limited", f"{reason}; {hidden}", GRANT_ECORES)
-    return Capability(name, "ok", reason)
-
-
-def hidden_ecores(node: Node) -> str:
-    """Return in words that Slurm's jobs do not get the E-cores of a node like this one.
-
-    Empty for a node that is no Intel hybrid, where they are allowed, and where Slurm does not say.
-    """
-    small = [cpu for kind in node.topology.kinds if kind.name != "P" for cpu in kind.cpus]
-    if not (small and node.topology.hybrid and node.block.get("vendor_id") == "GenuineIntel"):
-        return ""
-    config = output_of(_CONFIG, limit_s=LIMIT_S) or ""
-    version = re.search(r"^SLURM_VERSION\s*=\s*([0-9]{1,4})\.([0-9]{1,4})", config, re.MULTILINE)
-    parameters = re.search(r"^SlurmdParameters\s*=(.*)$", config, re.MULTILINE)
-    if not (version and parameters) or _ALLOW in parameters[1].casefold():
-        return ""
-    if (int(version[1]), int(version[2])) < _FIRST_TO_HIDE:
-        return ""
-    return (
-        f"it hides Intel's E-cores (here CPUs {format_cpulist(small)}) from jobs: "
-        f"SlurmdParameters of `{' '.join(_CONFIG)}` lacks {_ALLOW}"
-    )
+def _recognised(word: str, system: NativeSystem, node: Node) -> Capability | None:
+    found = system.recognise(node)
+    if found is None:
+        return None
+    name = f"batch:{word}"
+    if not found.version:
+        return Capability(name, "missing", one_line(found.problem, _MAX_CHARACTERS))
+    if found.problem:
+        reason = f"version {found.version}; {found.problem}"
+        return Capability(name, "limited", reason, found.remedy)
+    return Capability(name, "ok", f"version {found.version}; `{shlex.join(system.ping)}` answers")
 
 
 def probe_virtual_machines(node: ProbedNode) -> Capability:

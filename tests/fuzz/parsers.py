@@ -32,10 +32,9 @@ from configs.load import parse_app, parse_mappings, parse_site
 from runners.advise.program import dynamic_names
 from runners.batch.submission import FILE as SUBMISSION
 from runners.batch.submission import read_attempts, read_submission
-from runners.batch.systems.flux import read_flux_jobs
-from runners.batch.systems.lsf import read_bjobs
-from runners.batch.systems.pbs import read_qstat
-from runners.batch.systems.slurm import read_squeue
+from runners.batch_systems.flux import read_flux_jobs
+from runners.batch_systems.pbs import read_qstat
+from runners.batch_systems.slurm import read_squeue
 from runners.host.elf import UnreadableProgramError
 from runners.host.processes import parse_task
 from runners.host.tree import Tree
@@ -161,7 +160,7 @@ def _observation(data: bytes) -> None:
 
 def _answers(data: bytes) -> None:
     text = data.decode(errors="replace")
-    parsed: list[object] = [*read_squeue(text).values(), *read_bjobs(text).values()]
+    parsed: list[object] = [*read_squeue(text).values()]
     parsed += [each for job in read_qstat(text).values() for each in job.values()]
     assert str(parsed).isprintable()
     assert all(type(number) is int for number in read_flux_jobs(text))

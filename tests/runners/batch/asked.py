@@ -10,7 +10,7 @@ from msgspec import structs
 from configs.site import Queue
 from configs.study import SPLIT
 from runners.batch.submission import Submission, Worker
-from runners.batch.systems.script import WORKER, Job
+from runners.batch_systems.script import WORKER, Job
 from tests.runners.fake_commands import install
 from tests.support.tools import DATA
 
@@ -62,7 +62,7 @@ def submission_of(folder: Path, **changes: Any) -> Submission:  # noqa: ANN401
 
 
 def directives(script: str, mark: str) -> list[str]:
-    """Return the options that a script gives behind `#SBATCH`, `#PBS` or `#BSUB`."""
+    """Return the options that a script gives behind `#SBATCH` or `#PBS`."""
     lines = [line.partition(" ") for line in script.splitlines()]
     return [option for first, _, option in lines if first == mark]
 

@@ -96,7 +96,7 @@ def test_a_runtime_that_does_not_tell_how_it_waits_is_limited(
 def test_no_batch_system_is_one_line(commands: Path) -> None:
     (found,) = ask("batch").values()
     assert (found.name, found.state, found.optional) == ("batch", "missing", True)
-    assert "sbatch, qsub, bsub, flux" in found.reason
+    assert "sbatch, qsub, flux" in found.reason
     assert not list(commands.iterdir())
 
 
@@ -105,14 +105,12 @@ def test_batch_systems_tell_version_and_whether_they_answer(commands: Path) -> N
     install(commands, "scontrol", "echo 'Slurmctld(primary) at head is UP'")
     install(commands, "qsub", "echo 'pbs_version = 23.06.06' >&2")
     install(commands, "qstat", "echo 'Connection refused' >&2; exit 111")
-    install(commands, "bsub", "echo 'IBM Spectrum LSF Standard 10.1.0.13, Apr 15 2022' >&2")
     install(commands, "flux", r"""[ "$1" = version ] && printf 'commands:\t\t0.88.0\n' || exit 1""")
     found = ask("batch")
     assert found["batch:slurm"].reason == "version 22.05.8; `scontrol ping` answers"
     assert found["batch:slurm"].state == "ok"
     for name, version, asked in (
         ("batch:pbs", "23.06.06", "qstat -B"),
-        ("batch:lsf", "10.1.0.13", "lsid"),
         ("batch:flux", "0.88.0", "flux getattr size"),
     ):
         assert found[name].state == "limited"

@@ -9,29 +9,21 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 
-from base.command import CommandResult
+from base.command import CommandResult, output_of
+from base.cpulist import format_cpulist
 from base.text import one_line
 from configs.site import Queue
-from runners.batch.systems.interface import (
-    ENDED,
-    HELD,
-    QUEUED,
-    RUNNING,
-    UNKNOWN,
-    BatchSystem,
-    ReportedState,
-    Submitted,
-)
-from runners.batch.systems.script import (
+from runners.batch_systems.interface import ENDED, HELD, QUEUED, RUNNING, UNKNOWN
+from runners.batch_systems.native import ANSWER_LIMIT_S, NativeSystem, ReportedState
+from runners.batch_systems.script import (
     Job,
     array_of,
     clock_time,
     log_file,
     warning_s,
 )
-from runners.node.node import safe_name
+from runners.node.node import Node, safe_name
 
 # squeue(1), JOB STATE CODES. A suspended job goes on only when somebody resumes it.
 _STATES = {
@@ -56,15 +48,24 @@ _FORMAT = "%i|%T|%r|%N"
 # A query for one job fails when Slurm has forgotten it; one for several leaves out such jobs.
 _FORGOTTEN = "Invalid job id"
 
+# slurmd removes Intel's E-cores from what it offers unless slurm.conf allows them (Slurm
+# src/slurmd/common/xcpuinfo.c, _remove_ecores; release notes of 23.02).
+_FIRST_TO_HIDE = (23, 2)
+_CONFIG = ("scontrol", "show", "config")
+_VERSION = re.compile(r"^SLURM_VERSION\s*=\s*([0-9]{1,4})\.([0-9]{1,4})", re.MULTILINE)
+_PARAMETERS = re.compile(r"^SlurmdParameters\s*=(.*)$", re.MULTILINE)
+_ALLOW = "allow_ecores"
+_GRANT = f"ask its administrator for SlurmdParameters={_ALLOW} in slurm.conf"
 
-class Slurm(BatchSystem):
+
+class Slurm(NativeSystem):
     """Slurm; each worker is a task of an array, a single worker a plain job."""
 
     name = "Slurm"
-    mark, index, by_hand = "#SBATCH", '"$SLURM_ARRAY_TASK_ID"', "sbatch THIS-FILE"
+    mark, index = "#SBATCH", "SLURM_ARRAY_TASK_ID"
     log = False
+    submit_command, end_command = ("sbatch", "--parsable"), ("scancel",)
     job_id = id_in_line = re.compile(r"\d{1,18}", re.ASCII)
-    end_command = ("scancel",)
     gone = re.compile(f"{_FORGOTTEN}|already completing or completed", re.IGNORECASE)
     omits_gone_jobs = True
     key_patterns = (
@@ -84,6 +85,9 @@ class Slurm(BatchSystem):
         *("SBATCH_OUTPUT", "SBATCH_REQUEUE", "SBATCH_SIGNAL", "SBATCH_TIMELIMIT", "SBATCH_WAIT"),
         *("SLURM_HINT", "SQUEUE_", "SCANCEL_"),
     )
+    job_variables = ("SLURM_ARRAY_JOB_ID", "SLURM_JOB_ID")
+    version_command, ping = ("sbatch", "--version"), ("scontrol", "ping")
+    version = re.compile(r"slurm\S* (\S+)", re.IGNORECASE)
 
     def _options(self, queue: Queue, job: Job) -> Iterator[str]:
         yield f"--job-name={safe_name(job.name)}"
@@ -119,15 +123,9 @@ class Slurm(BatchSystem):
         yield f"--output={log_file(job, 'worker', number)}"
         yield from queue.directives
 
-    def submit(self, script: Path, queue: Queue, job: Job) -> Submitted:
-        """Submit the script; raises StudyError with the command and what it answered."""
-        hidden = ["SBATCH_PARTITION"] if queue.queue else []
-        hidden += ["SBATCH_ACCOUNT"] if queue.account else []
-        command = ("sbatch", "--parsable", str(script))
-        answer = self._submit(command, queue, job, hidden=hidden)
-        # `id`, or `id;cluster` where there are several clusters.
-        job_id = answer.stdout.strip().partition(";")[0]
-        return self._accepted(answer, job, job_id, "number")
+    def _overridden(self, queue: Queue) -> tuple[str, ...]:
+        partition = ("SBATCH_PARTITION",) if queue.queue else ()
+        return partition + (("SBATCH_ACCOUNT",) if queue.account else ())
 
     def _query(self, ids: Sequence[str]) -> CommandResult:
         answer = self._status("squeue", "-h", "-r", "-t", "all", "-o", _FORMAT, "-j", ",".join(ids))
@@ -138,6 +136,28 @@ class Slurm(BatchSystem):
 
     def _id_in_array(self, job_id: str, worker: int) -> str:
         return f"{job_id}_{worker}"
+
+    def hides(self, node: Node) -> tuple[str, str]:
+        """Return that jobs do not get the E-cores of a node like this one, and what helps.
+
+        Empty for a node that is no Intel hybrid, where they are allowed, and where Slurm does not
+        say.
+        """
+        small = [cpu for kind in node.topology.kinds if kind.name != "P" for cpu in kind.cpus]
+        if not (small and node.topology.hybrid and node.block.get("vendor_id") == "GenuineIntel"):
+            return "", ""
+        config = output_of(_CONFIG, limit_s=ANSWER_LIMIT_S) or ""
+        version = _VERSION.search(config)
+        parameters = _PARAMETERS.search(config)
+        if not (version and parameters) or _ALLOW in parameters[1].casefold():
+            return "", ""
+        if (int(version[1]), int(version[2])) < _FIRST_TO_HIDE:
+            return "", ""
+        problem = (
+            f"it hides Intel's E-cores (here CPUs {format_cpulist(small)}) from jobs: "
+            f"SlurmdParameters of `{' '.join(_CONFIG)}` lacks {_ALLOW}"
+        )
+        return problem, _GRANT
 
 
 def read_squeue(text: str) -> dict[str, tuple[str, str, str]]:
@@ -160,3 +180,6 @@ def _state(word: str, reason: str, nodes: str) -> ReportedState:
     if state not in (QUEUED, RUNNING):
         reason = f"{word}: {reason}" if reason else word
     return state, reason, nodes
+
+
+SYSTEM = Slurm()

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from base.errors import StudyError
-from runners.batch.systems.flux import Flux, read_flux_jobs
-from runners.batch.systems.interface import JobState, Submitted
+from runners.batch_systems.flux import Flux, read_flux_jobs
+from runners.batch_systems.interface import JobState, Submitted
 from tests.runners.batch.asked import RECORDED, arguments, install_recorder, job_of, queue_of
 from tests.runners.fake_commands import install
 

@@ -9,22 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 from base.command import CommandResult
 from base.text import one_line
 from configs.site import Queue
-from runners.batch.systems.interface import (
-    ENDED,
-    HELD,
-    QUEUED,
-    RUNNING,
-    UNKNOWN,
-    BatchSystem,
-    ReportedState,
-    Submitted,
-)
-from runners.batch.systems.script import Job, array_of, clock_time, log_file
+from runners.batch_systems.interface import ENDED, HELD, QUEUED, RUNNING, UNKNOWN
+from runners.batch_systems.native import NativeSystem, ReportedState
+from runners.batch_systems.script import Job, array_of, clock_time, log_file
 from runners.node.node import safe_name
 
 # qstat(1B), "job_state", of jobs and of an array's subjobs. B, an array that has begun, does not
@@ -45,14 +36,14 @@ _FIELD = re.compile(r"(?:[^|\\]|\\.)+")
 _NO_HISTORY = "not configured to maintain job history"
 
 
-class Pbs(BatchSystem):
+class Pbs(NativeSystem):
     """PBS; each worker is a subjob of an array, a single worker a plain job."""
 
     name = "PBS"
-    mark, index, by_hand = "#PBS", '"$PBS_ARRAY_INDEX"', "qsub THIS-FILE"
+    mark, index = "#PBS", "PBS_ARRAY_INDEX"
     setup = (_PATH,)
+    submit_command, end_command = ("qsub",), ("qdel",)
     job_id = id_in_line = re.compile(r"(\d{1,18})(\[\])?(\.[A-Za-z0-9._-]{1,255})?", re.ASCII)
-    end_command = ("qdel",)
     gone = re.compile("Unknown Job Id|Job has finished", re.IGNORECASE)
     key_patterns = (
         ("feature", "unknown resource|illegal attribute or resource"),
@@ -63,6 +54,10 @@ class Pbs(BatchSystem):
         ("workers", "-J value|array"),
         ("after", "depend"),
     )
+    job_variables = ("PBS_JOBID",)
+    # qstat(1B) of PBS Professional, "-B".
+    version_command, ping = ("qsub", "--version"), ("qstat", "-B")
+    version = re.compile(r"pbs_version\s*=\s*(\S+)", re.IGNORECASE)
 
     def _options(self, queue: Queue, job: Job) -> Iterator[str]:
         name = safe_name(job.name)[:_MAX_NAME]
@@ -93,11 +88,6 @@ class Pbs(BatchSystem):
         number = str(job.first_worker) if job.workers == 1 else "^array_index^"
         yield f"-o {log_file(job, 'pbs', number, refused=' :,;&')}"
         yield from queue.directives
-
-    def submit(self, script: Path, queue: Queue, job: Job) -> Submitted:
-        """Submit the script; raises StudyError with the command and what it answered."""
-        answer = self._submit(("qsub", str(script)), queue, job)
-        return self._accepted(answer, job, answer.stdout.strip(), "id")
 
     def _query(self, ids: Sequence[str]) -> CommandResult:
         answer = self._status("qstat", "-x", *_FORMAT, *ids)
@@ -150,3 +140,6 @@ def _reason(state: str, job: dict[str, str]) -> str:
     if state == UNKNOWN:
         words.append(f"job_state {job.get('job_state', '')}")
     return ", ".join(filter(None, words))
+
+
+SYSTEM = Pbs()

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from base.errors import StudyError
-from runners.batch.systems.interface import JobState, Submitted, open_system
+from runners.batch_systems.interface import JobState, Submitted
+from runners.batch_systems.registry import open_system
 from tests.runners.batch.asked import (
     RECORDED,
     arguments,
@@ -20,16 +21,15 @@ from tests.runners.batch.asked import (
 )
 from tests.runners.fake_commands import install
 
-NAMES = {"slurm": "Slurm", "pbs": "PBS", "lsf": "LSF", "flux": "Flux"}
-MARKS = {"slurm": "#SBATCH", "pbs": "#PBS", "lsf": "#BSUB"}
-SUBMIT = {"slurm": "sbatch", "pbs": "qsub", "lsf": "bsub", "flux": "flux"}
-POLL = {"slurm": "squeue", "pbs": "qstat", "lsf": "bjobs", "flux": "flux"}
-CANCEL = {"slurm": "scancel", "pbs": "qdel", "lsf": "bkill", "flux": "flux"}
+NAMES = {"slurm": "Slurm", "pbs": "PBS", "flux": "Flux"}
+MARKS = {"slurm": "#SBATCH", "pbs": "#PBS"}
+SUBMIT = {"slurm": "sbatch", "pbs": "qsub", "flux": "flux"}
+POLL = {"slurm": "squeue", "pbs": "qstat", "flux": "flux"}
+CANCEL = {"slurm": "scancel", "pbs": "qdel", "flux": "flux"}
 # Two jobs of each: with one worker, and with several.
 JOBS = {
     "slurm": [Submitted(("5",), 0, 1), Submitted(("4",), 0, 9)],
     "pbs": [Submitted(("24.vm",), 0, 1), Submitted(("26[].vm",), 0, 4)],
-    "lsf": [Submitted(("17",), 0, 1), Submitted(("18",), 0, 3)],
     "flux": [Submitted(("ƒ2i",), 0, 1), Submitted(("ƒaznXod", "ƒTL2FGB"), 1, 2)],
 }
 SITE = {"queue": "main", "account": "project"}
@@ -38,7 +38,7 @@ SITE = {"queue": "main", "account": "project"}
 def options(system: str, job: dict[str, Any], queue: dict[str, Any]) -> list[str]:
     """Return what a job's script asks for; Flux's has it in the line that submits it."""
     made = job_of(Path("/shared"), **job)
-    script = open_system(system).render(queue_of(system, **queue), made)
+    script = open_system(system).script(queue_of(system, **queue), made)
     if system != "flux":
         return directives(script, MARKS[system])
     (line,) = [line for line in script.splitlines() if line.startswith("#   flux submit ")]
@@ -50,13 +50,11 @@ def options(system: str, job: dict[str, Any], queue: dict[str, Any]) -> list[str
 WHOLE_NODE = {
     "slurm": ["--nodes=1", "--ntasks=1", "--cpus-per-task=8", "--exclusive", "--mem=0"],
     "pbs": ["-l select=1:ncpus=8", "-l place=excl", "-l walltime=2:00:00", "-S /bin/bash"],
-    "lsf": ["-n 8", '-R "span[hosts=1]"', "-x", "-J quick"],
     "flux": ["--nodes=1", "--ntasks=1", "--exclusive", "--job-name=quick"],
 }
 RERUN = {
     "slurm": ["--requeue", "--open-mode=append", "--export=ALL"],
     "pbs": ["-r y"],
-    "lsf": ["-r"],
 }
 PLACED = {"node": "n1", "feature": "hybrid"}
 
@@ -66,41 +64,33 @@ PLACED = {"node": "n1", "feature": "hybrid"}
     [
         *[(system, {}, {}, asked) for system, asked in WHOLE_NODE.items()],
         *[(system, {}, {}, asked) for system, asked in RERUN.items()],
-        # Arrays: Slurm's and PBS's indices are the workers, LSF's count from one.
+        # Arrays: indices are the workers.
         ("slurm", {"first_worker": 2, "workers": 4}, {}, ["--array=2-5"]),
         ("pbs", {"first_worker": 1, "workers": 2}, {}, ["-J 1-2"]),
-        ("lsf", {"workers": 4}, {}, ['-J "quick[1-4]"']),
         ("flux", {"workers": 3}, {}, ["--cc=0-2"]),
         # No more workers at a time than the site allows.
         ("slurm", {"workers": 4}, {"most_at_once": 2}, ["--array=0-3%2"]),
         ("slurm", {"workers": 4}, {"most_at_once": 4}, ["--array=0-3"]),
         ("pbs", {"workers": 4}, {"most_at_once": 2}, ["-J 0-3%2"]),
-        ("lsf", {"first_worker": 2, "workers": 3}, {"most_at_once": 2}, ['-J "quick[3-5]%2"']),
         # A limit is never cut; a longer job is warned earlier, but not more than ten minutes.
         ("slurm", {}, {"time_limit_s": 60.2}, ["--time=0:01:01"]),
         ("slurm", {}, {"time_limit_s": 60}, ["--time=0:01:00", "--signal=B:USR1@15"]),
         ("slurm", {}, {"time_limit_s": 1800}, ["--time=0:30:00", "--signal=B:USR1@180"]),
         ("slurm", {}, {"time_limit_s": 361_800}, ["--time=100:30:00", "--signal=B:USR1@600"]),
-        ("lsf", {}, {"time_limit_s": 3600}, ["-W 1:00"]),
-        ("lsf", {}, {"time_limit_s": 61}, ["-W 0:02"]),
-        ("lsf", {}, {"time_limit_s": 360_000}, ["-W 100:00"]),
         ("flux", {}, {"time_limit_s": 1800.0}, ["--time-limit=1800s", "--signal=SIGUSR1@180s"]),
         ("flux", {}, {"time_limit_s": 31 * 86_400.0 - 1}, ["--time-limit=2678399s"]),
         # The site's queue and account.
         ("slurm", {}, SITE, ["--partition=main", "--account=project"]),
         ("pbs", {}, SITE, ["-q main", "-A project"]),
-        ("lsf", {}, SITE, ["-q main", "-P project"]),
         ("flux", {}, SITE, ["--queue=main", "--bank=project"]),
         # Nodes and features.
         ("slurm", PLACED, {}, ["--nodelist=n1", "--constraint=hybrid"]),
         ("pbs", {"feature": "hybrid"}, {}, ["-l select=1:ncpus=8:hybrid=true"]),
         ("pbs", {"node": "n1"}, {}, ["-l select=1:ncpus=8:host=n1"]),
-        ("lsf", PLACED, {}, ["-m n1", '-R "select[hybrid] span[hosts=1]"']),
         ("flux", PLACED, {}, ["--requires=hybrid host:n1"]),
         # Jobs in turn.
         ("slurm", {"after": ("12", "13")}, {}, ["--dependency=afterany:12:13"]),
         ("pbs", {"after": ("26[].vm", "27.vm")}, {}, ["-W depend=afterany:26[].vm:27.vm"]),
-        ("lsf", {"after": ("12", "13")}, {}, ['-w "ended(12) && ended(13)"']),
         ("flux", {"after": ("ƒ1",)}, {}, ["--dependency=afterany:ƒ1"]),
         # What the batch system itself says of a job goes beside the logs, not into a mail.
         ("slurm", {"first_worker": 3}, {}, ["--output=/shared/logs/worker-3.log"]),
@@ -109,8 +99,6 @@ PLACED = {"node": "n1", "feature": "hybrid"}
         ("slurm", {"logs": Path("/worker-N.log")}, {}, ["--output=/worker-N.log/worker-0.log"]),
         ("pbs", {}, {}, ["-j oe", "-o /shared/logs/pbs-0.log"]),
         ("pbs", {"workers": 2}, {}, ["-o /shared/logs/pbs-^array_index^.log"]),
-        ("lsf", {}, {}, ["-o /shared/logs/lsf-%J.log"]),
-        ("lsf", {"workers": 2}, {}, ["-o /shared/logs/lsf-%J.%I.log"]),
         ("flux", {}, {}, ["--output=/shared/logs/flux-{{id.dec}}.log"]),
         # Names are one word, and with PBS legal in all versions.
         ("slurm", {"name": "a b;c"}, {}, ["--job-name=a-b-c"]),
@@ -148,7 +136,6 @@ def test_what_is_not_wanted_is_not_asked_for(system: str, keys: dict[str, Any], 
     [
         ("slurm", ("--mem=100G", "--qos=x"), ["--mem=100G", "--qos=x"]),
         ("pbs", ("-P x",), ["-P x"]),
-        ("lsf", ("-G group",), ["-G group"]),
         ("flux", ("--setattr=a='b c'", "-o verbose"), ["--setattr=a=b c", "-o", "verbose"]),
     ],
 )
@@ -160,7 +147,7 @@ def test_the_sites_own_directives_come_last_and_so_count(
 
 @pytest.mark.parametrize(
     ("system", "answer", "job_id", "told"),
-    [("slurm", "42;here", "42", ["--parsable"]), ("pbs", "26[].vm", "26[].vm", [])],
+    [("slurm", "42", "42", ["--parsable"]), ("pbs", "26[].vm", "26[].vm", [])],
 )
 def test_a_submitted_job_has_the_id_that_is_told(
     commands: Path, tmp_path: Path, system: str, answer: str, job_id: str, told: list[str]
@@ -190,7 +177,6 @@ FAILED = "sbatch: error: Batch job submission failed: "
         ("pbs", 187, "qsub: Unknown resource: hybrid", "`feature hybrid`"),
         ("pbs", 170, "qsub: Unknown queue", "`queue main`"),
         ("pbs", 2, "qsub: illegal -J value", "`4 workers`"),
-        ("lsf", 255, "main: No such queue. Job not submitted.", "`queue main`"),
         ("flux", 1, "flux-submit: ERROR: Invalid queue specified: main", "`queue main`"),
     ],
 )
@@ -216,7 +202,6 @@ def test_a_refusal_says_what_of_the_site_or_study_it_is_about_in_the_systems_wor
     [
         *[("slurm", said) for said in ("", "Submitted batch job 12", "-1", "12 13", "1" * 30)],
         *[("pbs", said) for said in ("", "26[0].vm", "../x", "12 13", "12.vm;id")],
-        *[("lsf", said) for said in ("", "Job <1;2> is submitted", "Request aborted by esub.")],
         *[("flux", said) for said in ("", "ƒ1", r"ƒ1\nƒ1", r"ƒ1\nƒ2\nƒ3", r"12\n13", r"ƒ0\nƒ1")],
     ],
 )
@@ -225,7 +210,7 @@ def test_an_answer_without_the_ids_of_the_jobs_is_not_taken(
 ) -> None:
     install(commands, SUBMIT[system], f"[ \"$1\" = cancel ] || printf '%b\\n' '{said}'")
     (tmp_path / "job.sh").touch()
-    with pytest.raises(StudyError, match=r"told (no (number|id) of a job|other ids than one for)"):
+    with pytest.raises(StudyError, match=r"told (no id of a job|other ids than one for)"):
         job = job_of(tmp_path, workers=2)
         open_system(system).submit(tmp_path / "job.sh", queue_of(system), job)
 
@@ -238,7 +223,6 @@ def polled(commands: Path, system: str, script: str, *jobs: Submitted) -> list[J
 ANSWERS = {
     "slurm": "5|{}|None|n1",
     "pbs": "Job Id: 24.vm|Job_Name=x|job_state={}",
-    "lsf": "17|0|{}|n1|-|-",
     "flux": '{{"id": 99, "state": "{}", "urgency": 16, "dependencies": ["afterany=ƒ1"]}}',
 }
 
@@ -256,8 +240,6 @@ ANSWERS = {
         ("pbs", "running", ["E"]),
         ("pbs", "ended", ["X"]),
         ("pbs", "unknown", ["M", "B", "", "RR"]),
-        # A job whose host does not answer may still be at work.
-        ("lsf", "unknown", ["UNKWN", "ZOMBI", "NEWS"]),
         ("flux", "queued", ["DEPEND", "PRIORITY", "SCHED"]),
         ("flux", "running", ["RUN", "CLEANUP"]),
         ("flux", "ended", ["INACTIVE"]),
@@ -282,15 +264,6 @@ def test_a_state_is_what_the_worker_may_still_do(
     [
         ("slurm", ["-h", "-r", "-t", "all", "-o", "%i|%T|%r|%N", "-j", "5,4"], "SQUEUE_STATES"),
         ("pbs", ["-x", "-f", "-F", "dsv", "-D", "|", "-t", "24.vm", "26[].vm"], ""),
-        (
-            "lsf",
-            [
-                *("-u", "all", "-a", "-noheader", "-o"),
-                "jobid jobindex stat exec_host exit_reason pend_reason delimiter='|'",
-                *("17", "18"),
-            ],
-            "LSB_BJOBS_FORMAT",
-        ),
         ("flux", ["jobs", "--json", "99", "22313697280", "17280532480"], ""),
     ],
 )
@@ -330,12 +303,6 @@ FLUX_FAILED = "echo 'JobID 99 unknown' >&2"
             [PBS_ARRAY],
             ["running", "queued"],
         ),
-        (
-            "lsf",
-            "echo 'Job <17> is not found' >&2; echo '18|1|RUN|n1|-|-'; exit 255",
-            [Submitted(("18",), 0, 2)],
-            ["running", "unknown"],
-        ),
         ("flux", f"cat {RECORDED}/flux/jobs.json; {FLUX_FAILED}", [FLUX_HELD], ["held"]),
     ],
 )
@@ -358,7 +325,6 @@ AWAY = "Unable to contact slurm controller (connect failure)"
         ("pbs", "echo 'Job id  Name'", "tells nothing of it"),
         ("pbs", "echo 'Job Id: 25.vm|job_state=R'", "tells nothing of it"),
         ("pbs", "echo 'Job Id: 24.vm'", "job_state"),
-        ("lsf", "echo 'LSF: LIM is down; try later' >&2; exit 255", "LIM is down"),
         ("flux", "echo 'flux-jobs: ERROR: Unable to connect' >&2; exit 1", "Unable to connect"),
         ("flux", "echo 'not permitted' >&2; echo '{\"jobs\": []}'", "tells nothing of it"),
         ("flux", "echo nonsense", "tells nothing of it"),
@@ -367,9 +333,6 @@ AWAY = "Unable to contact slurm controller (connect failure)"
         # A job is not gone because another one is.
         ("pbs", "echo 'qstat: Unknown Job Id 124.vm' >&2; exit 153", "124.vm"),
         ("pbs", "echo 'qstat: 24.vm2 Job has finished, use -x' >&2; exit 153", "24.vm2"),
-        ("lsf", "echo 'Job <170> is not found' >&2; exit 255", "170"),
-        ("lsf", "echo 'Job <117> is not found' >&2; exit 255", "117"),
-        ("lsf", "echo 'Job <18[17]> is not found' >&2; exit 255", "18[17]"),
     ],
 )
 def test_what_cannot_be_asked_or_read_is_unknown(
@@ -390,12 +353,6 @@ def test_what_cannot_be_asked_or_read_is_unknown(
             "scancel: error: Kill job error on job id 5: Access/permission denied",
         ),
         ("pbs", ["24.vm", "26[].vm"], "qdel: Unknown Job Id 24.vm", "qdel: Unauthorized Request"),
-        (
-            "lsf",
-            ["17", "18"],
-            "Job <17>: Job has already finished",
-            "Job <18>: User permission denied",
-        ),
         (
             "flux",
             ["cancel", "99", "22313697280", "17280532480"],

@@ -15,19 +15,14 @@ from hypothesis import strategies as st
 
 from base.errors import UserError
 from configs.site import BATCH_SYSTEMS
-from runners.batch.systems.interface import open_system
-from runners.batch.systems.script import WORKER, directive_path
+from runners.batch_systems.registry import open_system
+from runners.batch_systems.script import WORKER, directive_path
 from tests.runners.batch.asked import job_of, queue_of
 from tests.support.tools import need_tool
 from tests.support.wait import HANG_S
 
 # What each system tells the fourth worker of an array, whose number is 3.
-FOURTH = {
-    "slurm": {"SLURM_ARRAY_TASK_ID": "3"},
-    "pbs": {"PBS_ARRAY_INDEX": "3"},
-    "lsf": {"LSB_JOBINDEX": "4"},
-    "flux": {"FLUX_JOB_CC": "3"},
-}
+FOURTH = {system: {open_system(system).index: "3"} for system in BATCH_SYSTEMS}
 EVERY_FOURTH = {name: value for told in FOURTH.values() for name, value in told.items()}
 TELL = "import os, sys; print(repr(sys.argv[1:])); print(os.environ['PATH'])"
 
@@ -73,7 +68,7 @@ def test_a_worker_of_an_array_gets_its_number_and_its_arguments_as_they_are(
         logs=tmp_path,
         command=(sys.executable, "-c", "import os, sys; print(sys.argv[1:], os.getcwd())", *odd),
     )
-    script = open_system(system).render(queue_of(system), job)
+    script = open_system(system).script(queue_of(system), job)
     done = run(script, **FOURTH[system])
     assert (done.returncode, done.stderr) == (0, "")
     log = tmp_path / "worker-3.log"
@@ -87,15 +82,15 @@ def test_a_worker_that_is_alone_has_its_number_whatever_array_submits_it(
     system: str, tmp_path: Path
 ) -> None:
     (tmp_path / "logs").mkdir()
-    script = open_system(system).render(queue_of(system), job_of(tmp_path, first_worker=7))
+    script = open_system(system).script(queue_of(system), job_of(tmp_path, first_worker=7))
     done = run(script, **EVERY_FOURTH)
     assert told(system, tmp_path, done, 7) == "worker 7\n"
 
 
-@pytest.mark.parametrize("system", ["pbs", "lsf", "flux"])
+@pytest.mark.parametrize("system", ["pbs", "flux"])
 def test_what_is_printed_is_appended_to_the_log(system: str, tmp_path: Path) -> None:
     (tmp_path / "logs").mkdir()
-    script = open_system(system).render(queue_of(system), job_of(tmp_path))
+    script = open_system(system).script(queue_of(system), job_of(tmp_path))
     run(script)
     run(script)
     assert (tmp_path / "logs" / "worker-0.log").read_text() == "worker 0\nworker 0\n"
@@ -105,7 +100,7 @@ def test_what_is_printed_is_appended_to_the_log(system: str, tmp_path: Path) -> 
 def test_a_folder_that_the_node_lacks_ends_the_job(system: str, tmp_path: Path) -> None:
     missing = tmp_path / "not here"
     job = job_of(missing, logs=tmp_path, command=("/bin/touch", str(tmp_path / "started")))
-    done = run(open_system(system).render(queue_of(system), job))
+    done = run(open_system(system).script(queue_of(system), job))
     assert done.returncode == 72
     assert f"pinstudy: {os.uname().nodename}: no folder {missing}" in done.stderr
     assert not (tmp_path / "started").exists()
@@ -125,7 +120,7 @@ def test_the_worker_is_the_script_s_own_process_so_that_signals_reach_it(
     )
     job = job_of(tmp_path, command=(sys.executable, "-c", program))
     path = tmp_path / "job.sh"
-    path.write_text(open_system(system).render(queue_of(system), job))
+    path.write_text(open_system(system).script(queue_of(system), job))
     process = subprocess.Popen(["/bin/bash", str(path)], cwd="/")
     try:
         os.waitpid(process.pid, os.WUNTRACED)
@@ -140,14 +135,14 @@ def test_the_worker_is_the_script_s_own_process_so_that_signals_reach_it(
 
 def test_the_worker_s_status_is_the_job_s(tmp_path: Path) -> None:
     job = job_of(tmp_path, command=("/bin/sh", "-c", "exit 3"))
-    assert run(open_system("slurm").render(queue_of("slurm"), job)).returncode == 3
+    assert run(open_system("slurm").script(queue_of("slurm"), job)).returncode == 3
 
 
 def test_modules_are_loaded_and_the_view_comes_first_on_the_path(tmp_path: Path) -> None:
     view = tmp_path / "a view"
     (view / "bin").mkdir(parents=True)
     queue = queue_of("slurm", modules=("gcc/13.2", "likwid"), spack_view=str(view))
-    script = open_system("slurm").render(
+    script = open_system("slurm").script(
         queue, job_of(tmp_path, command=(sys.executable, "-c", TELL))
     )
     module = 'module() { echo "module $*"; }; export -f module\n'
@@ -168,7 +163,7 @@ def test_modules_are_loaded_and_the_view_comes_first_on_the_path(tmp_path: Path)
     ],
 )
 def test_what_the_node_lacks_ends_the_job(tmp_path: Path, keys: dict[str, Any], said: str) -> None:
-    script = open_system("slurm").render(queue_of("slurm", **keys), job_of(tmp_path))
+    script = open_system("slurm").script(queue_of("slurm", **keys), job_of(tmp_path))
     done = run('module() { [ "$2" != gcc/99 ]; }\n' + script)
     assert (done.returncode, done.stdout) == (72, "")
     assert said in done.stderr
@@ -176,7 +171,7 @@ def test_what_the_node_lacks_ends_the_job(tmp_path: Path, keys: dict[str, Any], 
 
 def test_under_pbs_programs_are_found_as_where_the_study_was_submitted(tmp_path: Path) -> None:
     (tmp_path / "logs").mkdir()
-    script = open_system("pbs").render(
+    script = open_system("pbs").script(
         queue_of("pbs"), job_of(tmp_path, command=(sys.executable, "-c", TELL))
     )
     done = run(script, PATH="/usr/bin:/bin", PBS_O_PATH="/own tools:/usr/bin:/bin")
@@ -195,7 +190,7 @@ def test_scripts_are_shell_that_others_can_read(system: str, tmp_path: Path) -> 
         most_at_once=2,
     )
     job = job_of(tmp_path, workers=4, feature="hybrid", after=("12",))
-    script = open_system(system).render(queue, job)
+    script = open_system(system).script(queue, job)
     assert script.startswith("#!/bin/bash\n")
     assert script.isascii()
     assert script.splitlines()[-1] == 'exec /bin/echo worker "$worker"'
@@ -215,7 +210,7 @@ def test_names_that_would_be_more_than_a_name_are_refused(
     system: str, key: str, name: str, tmp_path: Path
 ) -> None:
     with pytest.raises(UserError, match=f"^{key} .*: expected letters, digits"):
-        open_system(system).render(queue_of(system), job_of(tmp_path, **{key: name}))
+        open_system(system).script(queue_of(system), job_of(tmp_path, **{key: name}))
 
 
 @pytest.mark.parametrize("system", BATCH_SYSTEMS)
@@ -223,7 +218,7 @@ def test_names_that_would_be_more_than_a_name_are_refused(
 def test_folders_for_logs_that_a_directive_cannot_say_are_refused(system: str, odd: str) -> None:
     logs = Path(f"/a{odd}b")
     with pytest.raises(UserError, match="cannot be told to the batch system"):
-        open_system(system).render(queue_of(system), job_of(Path("/x"), logs=logs))
+        open_system(system).script(queue_of(system), job_of(Path("/x"), logs=logs))
 
 
 @given(st.text(alphabet=st.characters(codec="utf-8"), max_size=20))

@@ -20,19 +20,18 @@ from base.command import CommandResult
 from base.errors import StudyError
 from base.text import one_line
 from configs.site import Queue
-from runners.batch.systems.interface import (
+from runners.batch_systems.interface import (
     ENDED,
     HELD,
     QUEUED,
     RUNNING,
     SUBMIT_LIMIT_S,
     UNKNOWN,
-    BatchSystem,
-    ReportedState,
     Submitted,
     run_client,
 )
-from runners.batch.systems.script import Job, log_file, warning_s, write_script
+from runners.batch_systems.native import NativeSystem, ReportedState
+from runners.batch_systems.script import Job, log_file, warning_s, write_script
 from runners.node.node import safe_name
 
 # flux-jobs(1), "JOB STATUS": the states of a job's life.
@@ -45,10 +44,11 @@ _STATES = {
 _DIGITS = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 
 
-class Flux(BatchSystem):
+class Flux(NativeSystem):
     """Flux; each worker is a job with an id of its own."""
 
     name = "Flux"
+    index = "FLUX_JOB_CC"
     job_id = re.compile(rf"[ƒf][{_DIGITS}]{{1,12}}")
     end_command = ("flux", "cancel")
     gone = re.compile(
@@ -63,8 +63,12 @@ class Flux(BatchSystem):
         ("time_limit", "time.limit|duration"),
         ("after", "dependency"),
     )
+    job_variables = ("FLUX_JOB_ID",)
+    # flux-getattr(1).
+    version_command, ping = ("flux", "version"), ("flux", "getattr", "size")
+    version = re.compile(r"commands:\s*(\S+)")
 
-    def render(self, queue: Queue, job: Job) -> str:
+    def script(self, queue: Queue, job: Job) -> str:
         """Return the script that each job runs; a comment in it has the command that submits it.
 
         Where only so many workers may run at a time, that command submits the first of them.
@@ -72,7 +76,7 @@ class Flux(BatchSystem):
         first = next(_groups(queue, job))
         by_hand = shlex.join((*_submit(queue, job, first, job.after), "/bin/bash"))
         return write_script(
-            queue, job, directives=(), index='"$FLUX_JOB_CC"', by_hand=f"{by_hand} THIS-FILE"
+            queue, job, directives=(), index=f'"${self.index}"', by_hand=f"{by_hand} THIS-FILE"
         )
 
     def submit(self, script: Path, queue: Queue, job: Job) -> Submitted:
@@ -108,7 +112,7 @@ class Flux(BatchSystem):
         return StudyError(f"{problem}; jobs before it may be left: {left}" if left else problem)
 
     def _query(self, ids: Sequence[str]) -> CommandResult:
-        return self._status("flux", "jobs", "--json", *ids)
+        return self._status("flux", "jobs", "--json", *map(self._argument, ids))
 
     def _read(self, text: str) -> dict[str, ReportedState]:
         return {str(number): _state(job) for number, job in read_flux_jobs(text).items()}
@@ -197,3 +201,6 @@ def _reason(state: str, job: dict[str, Any]) -> str:
         waits = job.get("dependencies")
         words = [str(each) for each in waits] if isinstance(waits, list) else []
     return one_line(", ".join(filter(None, words)))
+
+
+SYSTEM = Flux()

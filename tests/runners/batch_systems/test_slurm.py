@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from base.errors import StudyError
-from runners.batch.systems.interface import Submitted
-from runners.batch.systems.slurm import Slurm, read_squeue
+from runners.batch_systems.interface import Submitted
+from runners.batch_systems.slurm import Slurm, read_squeue
 from tests.runners.batch.asked import (
     RECORDED,
     job_of,
@@ -52,7 +52,7 @@ def test_where_there_is_no_slurm_that_is_told(tmp_path: Path) -> None:
 def test_a_submission_that_is_not_answered_may_have_been_taken(
     commands: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("runners.batch.systems.interface.SUBMIT_LIMIT_S", 0.3)
+    monkeypatch.setattr("runners.batch_systems.native.SUBMIT_LIMIT_S", 0.3)
     install(commands, "sbatch", "sleep 600")
     with pytest.raises(StudyError, match=r"did not answer.*Slurm has taken the job quick all the"):
         Slurm().submit(tmp_path / "job.sh", queue_of("slurm"), job_of(tmp_path))

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from base.errors import UserError
-from runners.batch.systems.interface import JobState, Submitted
-from runners.batch.systems.pbs import Pbs, read_qstat
+from runners.batch_systems.interface import JobState, Submitted
+from runners.batch_systems.pbs import Pbs, read_qstat
 from tests.runners.batch.asked import RECORDED, arguments, install_recorder, job_of, queue_of
 from tests.runners.fake_commands import install
 
@@ -20,7 +20,7 @@ ONE, ARRAY = Submitted(("24.vm",), 0, 1), Submitted(("26[].vm",), 0, 4)
 @pytest.mark.parametrize("odd", [" ", ":", ","])
 def test_folders_that_qsub_would_take_apart_are_refused(odd: str) -> None:
     with pytest.raises(UserError, match="cannot be told to the batch system"):
-        Pbs().render(queue_of("pbs"), job_of(Path("/shared"), logs=Path(f"/a{odd}b")))
+        Pbs().script(queue_of("pbs"), job_of(Path("/shared"), logs=Path(f"/a{odd}b")))
 
 
 def states(commands: Path, recording: str, *jobs: Submitted) -> list[JobState]:

@@ -10,7 +10,8 @@ from base.command import MAX_BYTES
 from base.errors import UserError
 from base.text import one_line
 from configs.site import BATCH_SYSTEMS
-from runners.batch.systems.interface import open_system, run_client
+from runners.batch_systems.interface import run_client
+from runners.batch_systems.registry import open_system
 from tests.runners.fake_commands import install
 from tests.support.processes import wait_until_gone
 
@@ -50,32 +51,7 @@ def test_a_command_that_is_no_program_is_a_reason(commands: Path) -> None:
     assert "cannot be started" in run_client(("sbatch",), 10).error
 
 
-def test_a_script_that_is_not_there_is_not_taken_for_the_command(
-    commands: Path, tmp_path: Path
-) -> None:
-    install(commands, "bsub", "exit 0")
-    answer = run_client(("bsub",), 10, read=tmp_path / "job.sh")
-    assert answer.error.endswith(
-        f"cannot be started: {tmp_path}/job.sh cannot be read: No such file or directory"
-    )
-
-
-def test_a_script_that_cannot_be_read_is_not_said_to_be_missing(
-    commands: Path, tmp_path: Path
-) -> None:
-    install(commands, "bsub", "exit 0")
-    (tmp_path / "loop.sh").symlink_to("loop.sh")
-    answer = run_client(("bsub",), 10, read=tmp_path / "loop.sh")
-    assert answer.error.endswith("loop.sh cannot be read: Too many levels of symbolic links")
-
-
-def test_a_script_is_what_the_command_reads(commands: Path, tmp_path: Path) -> None:
-    install(commands, "bsub", "cat")
-    (tmp_path / "job.sh").write_text("#BSUB -x\n")
-    assert run_client(("bsub",), 10, read=tmp_path / "job.sh").stdout == "#BSUB -x\n"
-
-
-def test_otherwise_there_is_nothing_to_read(commands: Path) -> None:
+def test_a_command_has_nothing_to_read(commands: Path) -> None:
     install(commands, "qsub", "cat")
     assert run_client(("qsub",), 10).stdout == ""
 

@@ -53,15 +53,11 @@ class Job:
     after: tuple[str, ...] = ()
 
 
-def array_of(queue: Queue, job: Job, first: int = 0) -> str:
-    """Return a job's workers as Slurm, PBS and LSF write an array: `0-3%2` for at most 2 at once.
-
-    `first` is the index of worker 0.
-    """
-    begin = job.first_worker + first
-    at_once = queue.most_at_once
+def array_of(queue: Queue, job: Job) -> str:
+    """Return a job's workers as Slurm and PBS write an array: `0-3%2` for at most 2 at once."""
+    first, at_once = job.first_worker, queue.most_at_once
     limit = f"%{at_once}" if at_once and at_once < job.workers else ""
-    return f"{begin}-{begin + job.workers - 1}{limit}"
+    return f"{first}-{first + job.workers - 1}{limit}"
 
 
 def log_file(job: Job, program: str, number: str, refused: str = "") -> str:

@@ -1,0 +1,140 @@
+"""The interface of a batch system: write a job's script, submit it, poll and cancel jobs.
+
+The state of a job is advisory. Only the records have the runs that were made: a job that has ended
+may have made all of them, and so may one that failed. A state that cannot be read is `unknown`,
+never a guess.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from base.command import CommandResult, run
+from base.errors import StudyError
+from configs.site import Queue
+from runners.batch_systems.script import Job
+
+# A command that submits waits for the controller, which may be busy; it gives up by itself after a
+# minute or more.
+SUBMIT_LIMIT_S = 60.0
+POLL_LIMIT_S = 30.0
+
+QUEUED = "queued"
+HELD = "held"
+RUNNING = "running"
+ENDED = "ended"
+UNKNOWN = "unknown"
+# A job in one of these states may still make runs.
+LIVE = (QUEUED, HELD, RUNNING, UNKNOWN)
+
+
+class Submitted(Struct, frozen=True):
+    """A job that a batch system has accepted: its ids (an array has one), and its workers."""
+
+    ids: tuple[str, ...]
+    first_worker: Annotated[int, Meta(ge=0, le=10**10)]
+    workers: Annotated[int, Meta(ge=0, le=10**10)]
+
+
+@dataclass(frozen=True)
+class JobState:
+    """The state of one worker's job, as the batch system reports it.
+
+    `state` is QUEUED, HELD, RUNNING, ENDED or UNKNOWN; `reason` is the system's own text, or why
+    the state could not be read; `node` is the node's name, empty when the system reports none.
+    """
+
+    worker: int
+    job_id: str
+    state: str
+    reason: str = ""
+    node: str = ""
+
+
+class BatchSystem(ABC):
+    """A batch system; `name` is for messages, `job_id` matches the ids of its jobs."""
+
+    name: str
+    job_id: re.Pattern[str]
+
+    @abstractmethod
+    def script(self, queue: Queue, job: Job) -> str:
+        """Return the job's script, which is shown, kept and submitted unchanged."""
+
+    @abstractmethod
+    def submit(self, script: Path, queue: Queue, job: Job) -> Submitted:
+        """Submit the script; raises StudyError with the command and what it answered."""
+
+    @abstractmethod
+    def poll(self, jobs: Sequence[Submitted]) -> list[JobState]:
+        """Return the state of each worker of these jobs.
+
+        A job that the system has forgotten has ended. Never raises: a state that cannot be read is
+        UNKNOWN with the reason.
+        """
+
+    @abstractmethod
+    def cancel(self, jobs: Sequence[Submitted]) -> str:
+        """End these jobs; return what went wrong, or nothing. A job that has ended is no error."""
+
+    def _raise_if_unanswered(self, answer: CommandResult, job: Job) -> None:
+        """Raise StudyError for a command that was not started, or did not end by itself.
+
+        The latter may have submitted the job nevertheless.
+        """
+        if not answer.started:
+            raise StudyError(f"{answer.error}; submit where the commands of {self.name} are")
+        # A negative status is the signal that ended the command.
+        if answer.problem or answer.status < 0:
+            raise StudyError(f"{answer.error}; {self._look_for(job)}")
+
+    def _look_for(self, job: Job) -> str:
+        return (
+            f"look whether {self.name} has taken the job {job.name} all the same, and end it, "
+            "before you submit again"
+        )
+
+
+def workers_of(jobs: Sequence[Submitted]) -> Iterator[tuple[str, int, bool]]:
+    """Yield (id, worker, whether it is one of an array) for each worker of these jobs.
+
+    A job has one id for all its workers, or one for each.
+    """
+    for job in jobs:
+        shared = len(job.ids) == 1 and job.workers > 1
+        for number in range(job.workers):
+            yield job.ids[0 if shared else number], job.first_worker + number, shared
+
+
+def ids_of(jobs: Sequence[Submitted]) -> list[str]:
+    """Return the ids of these jobs."""
+    return [job_id for job in jobs for job_id in job.ids]
+
+
+def run_client(
+    command: Sequence[str],
+    limit_s: float,
+    *,
+    plain: bool = False,
+    leave_out: Sequence[str] = (),
+) -> CommandResult:
+    """Run a command of a batch system, as base.command.run does.
+
+    Its environment is this process's, without variables whose names begin with one of `leave_out`.
+    With `plain` its messages are in English: not for commands that submit, since jobs inherit their
+    environment.
+    """
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith(tuple(leave_out))
+    }
+    if plain:
+        environment["LC_ALL"] = "C"
+    return run(command, limit_s, environment=environment)
