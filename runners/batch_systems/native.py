@@ -119,6 +119,9 @@ class NativeSystem(BatchSystem):
         """Return the variables that would override what a site says."""
         return ()
 
+    def _end_command(self, _ids: Sequence[str]) -> tuple[str, ...]:
+        return self.end_command
+
     @abstractmethod
     def _query(self, ids: Sequence[str]) -> CommandResult:
         """Run the command that reports the states of these jobs, which may be another user's."""
@@ -156,7 +159,8 @@ class NativeSystem(BatchSystem):
 
     def cancel(self, jobs: Sequence[Submitted]) -> str:
         """End these jobs by one command; return what went wrong, or nothing."""
-        answer = self._ask(SUBMIT_LIMIT_S, self.end_command, ids_of(jobs))
+        ids = ids_of(jobs)
+        answer = self._ask(SUBMIT_LIMIT_S, self._end_command(ids), ids)
         if not answer.failed:
             return ""
         lines = (answer.stderr or answer.stdout).splitlines()

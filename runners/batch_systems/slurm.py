@@ -9,12 +9,21 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 
 from base.command import CommandResult, output_of
 from base.cpulist import format_cpulist
 from base.text import one_line
 from configs.site import Queue
-from runners.batch_systems.interface import ENDED, HELD, QUEUED, RUNNING, UNKNOWN
+from runners.batch_systems.interface import (
+    ENDED,
+    HELD,
+    QUEUED,
+    RUNNING,
+    UNKNOWN,
+    JobState,
+    Submitted,
+)
 from runners.batch_systems.native import ANSWER_LIMIT_S, NativeSystem, ReportedState
 from runners.batch_systems.script import (
     Job,
@@ -65,7 +74,9 @@ class Slurm(NativeSystem):
     mark, index = "#SBATCH", "SLURM_ARRAY_TASK_ID"
     log = False
     submit_command, end_command = ("sbatch", "--parsable"), ("scancel",)
-    job_id = id_in_line = re.compile(r"\d{1,18}", re.ASCII)
+    # `id`, or `id;cluster` as sbatch prints it where there are several clusters.
+    job_id = re.compile(r"\d{1,18}(;[A-Za-z0-9][A-Za-z0-9._-]{0,63})?", re.ASCII)
+    id_in_line = re.compile(r"\d{1,18}", re.ASCII)
     gone = re.compile(f"{_FORGOTTEN}|already completing or completed", re.IGNORECASE)
     omits_gone_jobs = True
     key_patterns = (
@@ -85,6 +96,8 @@ class Slurm(NativeSystem):
         *("SBATCH_OUTPUT", "SBATCH_REQUEUE", "SBATCH_SIGNAL", "SBATCH_TIMELIMIT", "SBATCH_WAIT"),
         *("SLURM_HINT", "SQUEUE_", "SCANCEL_"),
     )
+    # A job without a cluster is one of the cluster here.
+    hidden_later = ("SLURM_CLUSTERS",)
     job_variables = ("SLURM_ARRAY_JOB_ID", "SLURM_JOB_ID")
     version_command, ping = ("sbatch", "--version"), ("scontrol", "ping")
     version = re.compile(r"slurm\S* (\S+)", re.IGNORECASE)
@@ -111,7 +124,8 @@ class Slurm(NativeSystem):
             yield f"--nodelist={job.node}"
         if job.after:
             # Not afterok: after a failed job it would stay in the queue for ever.
-            yield f"--dependency=afterany:{':'.join(job.after)}"
+            numbers = ":".join(map(self._argument, job.after))
+            yield f"--dependency=afterany:{numbers}"
         yield "--requeue"
         yield "--open-mode=append"
         # B: to the script's process only, which is the worker after its exec; up to a minute early.
@@ -127,15 +141,37 @@ class Slurm(NativeSystem):
         partition = ("SBATCH_PARTITION",) if queue.queue else ()
         return partition + (("SBATCH_ACCOUNT",) if queue.account else ())
 
+    def _submit_command(self, job: Job) -> tuple[str, ...]:
+        # A job can wait for one of its own cluster only. On the command line the option precedes
+        # those of variables and of the script.
+        return (*self.submit_command, *_on_cluster(job.after[:1]))
+
+    def poll(self, jobs: Sequence[Submitted]) -> list[JobState]:
+        """Return the state of each worker of these jobs, from one query for each cluster."""
+        return list(chain.from_iterable(map(super().poll, _by_cluster(jobs))))
+
+    def cancel(self, jobs: Sequence[Submitted]) -> str:
+        """End these jobs by one command for each cluster; return what went wrong, or nothing."""
+        return "; ".join(filter(None, map(super().cancel, _by_cluster(jobs))))
+
+    def _end_command(self, ids: Sequence[str]) -> tuple[str, ...]:
+        return (*self.end_command, *_on_cluster(ids))
+
     def _query(self, ids: Sequence[str]) -> CommandResult:
-        answer = self._status("squeue", "-h", "-r", "-t", "all", "-o", _FORMAT, "-j", ",".join(ids))
+        numbers = ",".join(map(self._argument, ids))
+        options = (*_on_cluster(ids), "-h", "-r", "-t", "all", "-o", _FORMAT, "-j", numbers)
+        answer = self._status("squeue", *options)
         return replace(answer, status=0) if _FORGOTTEN in answer.stderr else answer
 
     def _read(self, text: str) -> dict[str, ReportedState]:
         return {job_id: _state(*fields) for job_id, fields in read_squeue(text).items()}
 
     def _id_in_array(self, job_id: str, worker: int) -> str:
-        return f"{job_id}_{worker}"
+        number, semicolon, cluster = job_id.partition(";")
+        return f"{number}_{worker}{semicolon}{cluster}"
+
+    def _argument(self, job_id: str) -> str:
+        return job_id.partition(";")[0]
 
     def hides(self, node: Node) -> tuple[str, str]:
         """Return that jobs do not get the E-cores of a node like this one, and what helps.
@@ -158,6 +194,23 @@ class Slurm(NativeSystem):
             f"SlurmdParameters of `{' '.join(_CONFIG)}` lacks {_ALLOW}"
         )
         return problem, _GRANT
+
+
+def _cluster_of(job_id: str) -> str:
+    return job_id.partition(";")[2]
+
+
+def _on_cluster(ids: Sequence[str]) -> tuple[str, ...]:
+    """Return the option for the cluster of these jobs, which is the same; none for that here."""
+    cluster = _cluster_of(ids[0]) if ids else ""
+    return (f"--clusters={cluster}",) if cluster else ()
+
+
+def _by_cluster(jobs: Sequence[Submitted]) -> list[list[Submitted]]:
+    groups: dict[str, list[Submitted]] = {}
+    for job in jobs:
+        groups.setdefault(_cluster_of(job.ids[0]), []).append(job)
+    return list(groups.values())
 
 
 def read_squeue(text: str) -> dict[str, tuple[str, str, str]]:

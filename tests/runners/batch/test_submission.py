@@ -170,7 +170,10 @@ def test_numbers_that_no_submission_has_are_refused(
 @pytest.mark.parametrize(
     ("system", "job_id"),
     [
-        *(("slurm", job_id) for job_id in ("", "1;rm", "-j", "1_2", "x" * 99)),
+        *(
+            ("slurm", job_id)
+            for job_id in ("", "1;", "1;-a", "1;a b", "1;a,b", "-j", "1_2", "x" * 99)
+        ),
         *(("pbs", job_id) for job_id in ("", "-Wforce", "$(id)", "../24.vm")),
         *(("flux", job_id) for job_id in ("--all", "ƒ", "ƒ0", "12", "ƒ" + "z" * 99)),
     ],

@@ -147,7 +147,11 @@ def test_the_sites_own_directives_come_last_and_so_count(
 
 @pytest.mark.parametrize(
     ("system", "answer", "job_id", "told"),
-    [("slurm", "42", "42", ["--parsable"]), ("pbs", "26[].vm", "26[].vm", [])],
+    [
+        ("slurm", "42", "42", ["--parsable"]),
+        ("slurm", "42;here", "42;here", ["--parsable"]),
+        ("pbs", "26[].vm", "26[].vm", []),
+    ],
 )
 def test_a_submitted_job_has_the_id_that_is_told(
     commands: Path, tmp_path: Path, system: str, answer: str, job_id: str, told: list[str]

@@ -9,10 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from base.errors import StudyError
-from runners.batch_systems.interface import Submitted
+from runners.batch_systems.interface import JobState, Submitted
 from runners.batch_systems.slurm import Slurm, read_squeue
 from tests.runners.batch.asked import (
     RECORDED,
+    arguments,
+    install_recorder,
     job_of,
     queue_of,
 )
@@ -105,6 +107,73 @@ def test_a_reason_with_blanks_and_bars_spoils_nothing(commands: Path) -> None:
         "4": ("queued", "ReqNodeNotAvail, UnavailableNodes:n3 | or so", ""),
         "5": ("running", "", "n2"),
     }
+
+
+# Two clusters, each of which knows its own jobs alone, as squeue(1) and scancel(1) have it.
+CLUSTERS = """\
+cluster=here
+for argument; do case $argument in --clusters=*) cluster=${argument#*=} ;; esac; done
+cat "$FOLDER/$cluster" 2>/dev/null ||
+    { echo "error: No cluster '$cluster' known by database." >&2; exit 1; }
+"""
+
+
+@pytest.fixture
+def clusters(commands: Path) -> Path:
+    """Give a folder where each cluster has a file with the answer of its squeue."""
+    (commands / "here").write_text("41|RUNNING|None|n1\n")
+    (commands / "there").write_text("41|PENDING|Priority|\n42_2|RUNNING|None|m1\n")
+    install_recorder(commands, "squeue", CLUSTERS.replace("$FOLDER", str(commands)))
+    return commands
+
+
+HERE, THERE = Submitted(("41",), 0, 1), Submitted(("41;there",), 1, 1)
+ARRAY_THERE = Submitted(("42;there",), 2, 2)
+
+
+def test_each_cluster_is_asked_for_its_own_jobs(
+    clusters: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # What a user has set for all commands must not move a job that is here.
+    monkeypatch.setenv("SLURM_CLUSTERS", "there")
+    assert Slurm().poll([HERE, THERE, ARRAY_THERE]) == [
+        JobState(0, "41", "running", "", "n1"),
+        JobState(1, "41;there", "queued", "Priority", ""),
+        JobState(2, "42_2;there", "running", "", "m1"),
+        JobState(3, "42_3;there", "ended", "Slurm knows it no longer", ""),
+    ]
+    asked = arguments(clusters / "squeue.told")
+    assert [(call[0], call[-1]) for call in asked] == [
+        ("-h", "41"),
+        ("--clusters=there", "41,42"),
+    ]
+
+
+@pytest.mark.usefixtures("clusters")
+def test_a_cluster_that_is_away_leaves_its_jobs_unknown_and_no_others() -> None:
+    away = Submitted(("7;away",), 1, 1)
+    here, gone = Slurm().poll([HERE, away])
+    assert here.state == "running"
+    assert gone.state == "unknown"
+    assert "No cluster 'away' known" in gone.reason
+
+
+def test_jobs_are_cancelled_in_their_cluster(commands: Path) -> None:
+    told = install_recorder(commands, "scancel", '[ "$1" != --clusters=there ] || exit 1')
+    problem = Slurm().cancel([HERE, THERE, ARRAY_THERE])
+    assert arguments(told) == [["41"], ["--clusters=there", "41", "42"]]
+    assert problem == "`scancel --clusters=there 41 42` ended with status 1: no message"
+
+
+def test_a_job_follows_another_in_the_same_cluster(commands: Path, tmp_path: Path) -> None:
+    told = install_recorder(commands, "sbatch", "echo '43;there'")
+    job = job_of(tmp_path, after=THERE.ids)
+    script = Slurm().script(queue_of("slurm"), job)
+    assert "#SBATCH --dependency=afterany:41\n" in script
+    assert "#   sbatch --parsable --clusters=there THIS-FILE\n" in script
+    taken = Slurm().submit(tmp_path / "job.sh", queue_of("slurm"), job)
+    assert taken.ids == ("43;there",)
+    assert arguments(told) == [["--parsable", "--clusters=there", str(tmp_path / "job.sh")]]
 
 
 @given(st.text(alphabet=st.sampled_from("18_|\n PENDINGR x"), max_size=60))
