@@ -107,7 +107,12 @@ def parse_app(data: bytes, path: str) -> App:
 
 def parse_site(data: bytes, path: str) -> Site:
     """Return the site of a file's bytes, named as its file; raises ConfigError."""
-    return Site(**_parsed(Site, data, path), source=data)
+    return Site(**_parsed(Site, data, path), source=data, path=path)
+
+
+def problem_at_site(site: Site, keys: tuple[str, ...], message: str) -> str:
+    """Return a message about the value of a site that these keys lead to, with its place."""
+    return str(parse_yaml(site.source, site.path).problem(keys, message))
 
 
 def _parsed(table: type, data: bytes, path: str) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from configs.values import (
     count,
     duration,
     label,
+    regex,
     split_words,
     text,
     word,
@@ -33,6 +34,8 @@ BATCH_SYSTEMS: dict[str, tuple[str, ...]] = {"slurm": (), "pbs": ("cpus",), "flu
 # cases run under the governor that is in force.
 GOVERNOR_SETTERS = ("pinstudy", "slurm", "nobody")
 PLACEHOLDER = "{governor}"
+# In the commands of a batch system.
+SCRIPT, JOB = "{script}", "{job}"
 # The same of schedulers.
 SCHEDULER_SETTERS = ("pinstudy", "nobody")
 SCHEDULER_PLACEHOLDER = "{scheduler}"
@@ -43,6 +46,9 @@ MIN_TIME_LIMIT_S = 60.0
 MAX_CPUS = 8192
 MAX_AT_ONCE = 10000
 BOTH_GIVEN = "nodes and features are both given; expected one of them"
+
+# Keys of the options that pinstudy itself writes for a batch system.
+_NATIVE_KEYS = ("cpus", "queue", "account", "directives", "most_at_once")
 
 _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,127}")
 _MODULE = re.compile(r"[A-Za-z0-9/][A-Za-z0-9._@+/:=-]{0,199}")
@@ -78,14 +84,14 @@ _MODULE_RULE = "letters, digits and . _ @ + - / : = only, at most 200"
 _Module = Annotated[str, text("the name of a module", _MODULE, _MODULE_RULE)]
 
 
-def _command(example: str, placeholder: str) -> Meta:
-    """Return the note of a command that has a place for the name to set."""
+def _command(example: str, placeholder: str, meaning: str = "the name") -> Meta:
+    """Return the note of a command in which a placeholder stands for what `meaning` says."""
 
     def checked(command: tuple[str, ...]) -> tuple[str, ...]:
         if not command:
             raise InvalidError(f"the command is empty; expected one with {placeholder}")
         if not any(placeholder in argument for argument in command):
-            raise InvalidError(f"{placeholder} is nowhere in the command; it stands for the name")
+            raise InvalidError(f"{placeholder} is nowhere in the command; it stands for {meaning}")
         return command
 
     return written(Annotated[tuple[str, ...], command_line(example)], to=checked)
@@ -159,16 +165,57 @@ class SchedulerRule(_ByCommand):
 
 
 @dataclass(frozen=True)
+class OutputPatterns:
+    """What the commands of a batch system print."""
+
+    expected: ClassVar = "a table with the patterns job, pending, running and ended"
+    job: Annotated[str, regex(picks=False)]
+    """the job's id in what `submit` printed: the first group, or all that matches"""
+    pending: Annotated[str, regex(picks=False)]
+    """in what `poll` printed: the job waits"""
+    running: Annotated[str, regex(picks=False)]
+    """the job has a node"""
+    ended: Annotated[str, regex(picks=False)]
+    """the job has ended, or is not known any more; also in what `cancel` printed"""
+
+
+_JOBS_ID = "the job's id"
+
+
+@dataclass(frozen=True)
+class SystemCommands:
+    """A batch system by its commands, which are lists of arguments; no shell reads them."""
+
+    expected: ClassVar = "a table with the commands submit, poll and cancel, and patterns"
+    submit: Annotated[
+        tuple[str, ...],
+        _command("a command such as [qsub, '{script}']", SCRIPT, "the script's path"),
+    ]
+    """submits `{script}`; it may also have `{name}` of the job, `{node}` or `{feature}` that is
+    asked for, the time limit as `{time_limit}` (h:mm:ss) or `{minutes}`, and `{logs}`, a folder"""
+    poll: Annotated[tuple[str, ...], _command("a command such as [qstat, '{job}']", JOB, _JOBS_ID)]
+    """prints how the job with the id `{job}` stands"""
+    cancel: Annotated[tuple[str, ...], _command("a command such as [qdel, '{job}']", JOB, _JOBS_ID)]
+    """ends it"""
+    patterns: OutputPatterns
+    """regular expressions for what they print"""
+
+
+@dataclass(frozen=True)
 class Queue:
-    """How jobs request whole nodes at a site; `system` is a word of BATCH_SYSTEMS."""
+    """How jobs request whole nodes at a site.
+
+    `system` is a word of BATCH_SYSTEMS, or the commands of another batch system.
+    """
 
     system: Annotated[
-        str,
-        word("batch system", BATCH_SYSTEMS),
+        str | SystemCommands,
+        written(word("batch system", BATCH_SYSTEMS), SystemCommands),
         called("batch_system", before="engine", file="site"),
     ]
-    """`slurm`, `pbs` or `flux`. Without it: nothing can be submitted; the keys below are a
-    mistake"""
+    """`slurm`, `pbs`, `flux`, or the
+    [commands of another one](batch-systems.md#another-batch-system). Without it: nothing can be
+    submitted; the keys below are a mistake"""
     time_limit_s: Annotated[
         float,
         duration("a time of a minute or more, such as 30 min or 2 h", MIN_TIME_LIMIT_S),
@@ -212,10 +259,15 @@ class Queue:
     @staticmethod
     def contradictions(values: dict[str, Any], present: Collection[str]) -> Iterator[Mistake]:
         """Refuse a missing key that the batch system needs, and two kinds of targets."""
-        system = values.get("system", "")
-        for key in BATCH_SYSTEMS.get(system, ()):
+        system = values.get("system")
+        needed = BATCH_SYSTEMS.get(system, ()) if isinstance(system, str) else ()
+        for key in needed:
             if key not in present:
                 yield ("batch_system",), f"batch_system {system} needs the key {key!r}"
+        for key in _NATIVE_KEYS if system and not isinstance(system, str) else ():
+            if key in present:
+                instead = "where batch_system has commands, 'submit' says what a job asks for"
+                yield (key,), AtKey(f"{key!r} has no effect here: {instead}")
         if {"nodes", "features"} <= set(present):
             yield ("features",), AtKey(BOTH_GIVEN)
 
@@ -224,7 +276,7 @@ class Queue:
 class Site:
     """The settings of a place with many nodes; nothing is submitted without a `queue`.
 
-    `source` is its file as it was read.
+    `source` is its file as it was read, `path` the file's name in messages.
     """
 
     name: Annotated[str, label("the site's name")]
@@ -241,3 +293,4 @@ class Site:
     """who sets schedulers ([scheduling.md](scheduling.md)). Without it: pinstudy, where it may"""
     queue: Annotated[Queue | None, INLINE] = None
     source: Annotated[bytes, NO_KEY] = field(default=b"", repr=False, compare=False)
+    path: Annotated[str, NO_KEY] = field(default="", compare=False)

@@ -9,15 +9,18 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from base.errors import UserError
+from base.text import one_line
 from runners.batch.completed import CompletedRuns, Share, SubmittedRuns
 from runners.batch.submission import Attempt, Submission, Worker
 from runners.batch_systems.interface import (
     ENDED,
     LIVE,
     RUNNING,
+    UNKNOWN,
     JobState,
+    workers_of,
 )
-from runners.batch_systems.registry import open_system
 
 
 @dataclass(frozen=True)
@@ -182,7 +185,12 @@ def describe_jobs(worker: WorkerStatus) -> str:
 
 def states_of(submission: Submission) -> list[JobState]:
     """Return the state of each job of a submission, from one query of the batch system."""
-    return open_system(submission.system).poll(submission.jobs) if submission.jobs else []
+    try:
+        return submission.open_system().poll(submission.jobs) if submission.jobs else []
+    except UserError as error:
+        why = one_line(str(error))
+        jobs = workers_of(submission.jobs)
+        return [JobState(worker, job_id, UNKNOWN, why) for job_id, worker, _ in jobs]
 
 
 def live_jobs(submissions: Iterable[Submission]) -> list[JobState]:
@@ -203,5 +211,5 @@ def end_jobs(submission: Submission) -> tuple[list[str], str]:
         for job in submission.jobs
         if any(job.first_worker <= number < job.first_worker + job.workers for number in workers)
     ]
-    problem = open_system(submission.system).cancel(jobs) if jobs else ""
+    problem = submission.open_system().cancel(jobs) if jobs else ""
     return list(dict.fromkeys(state.job_id for state in live)), problem

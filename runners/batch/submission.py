@@ -9,6 +9,7 @@ its cases, and what is left.
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import time
@@ -27,9 +28,10 @@ from base.files import read_regular, write_json
 from base.folders import OpenFolder
 from base.text import one_line, shown
 from base.units import utc_now
+from configs.library import CONFIGS, load_site
 from configs.study import Study
-from runners.batch_systems.interface import Submitted, ids_of
-from runners.batch_systems.registry import open_system
+from runners.batch_systems.interface import ANY_JOB_ID, BatchSystem, Submitted, ids_of
+from runners.batch_systems.registry import COMMANDS, open_system, system_of
 
 SCHEMA = 1
 # Of a submission or attempt: a million blocks are some megabytes.
@@ -75,8 +77,9 @@ class Submission(Struct, frozen=True):
 
     `study` is the path of the study's file, `digest` the study's digest, and `results` the folder
     of all results. `pool` names the interchangeable nodes of a split study; it is empty under
-    per-node. `arguments` are those of `pinstudy submit` that submit the study again. `jobs` are
-    those that the batch system has accepted so far. Times are in seconds.
+    per-node. `site_path` is the site's own file. `arguments` are those of `pinstudy submit` that
+    submit the study again. `jobs` are those that the batch system has accepted so far. Times are in
+    seconds.
     """
 
     folder: Path
@@ -85,6 +88,7 @@ class Submission(Struct, frozen=True):
     digest: str
     results: str
     site: str
+    site_path: str
     system: str
     how: str
     pool: str
@@ -120,6 +124,28 @@ class Submission(Struct, frozen=True):
     def submit_again(self) -> str:
         """The command that submits what is missing, ready to be pasted into a shell."""
         return f"{PINSTUDY} submit {shlex.join(self.arguments)}"
+
+    def open_system(self) -> BatchSystem:
+        """Return the batch system, with the commands that the site's own file has for it.
+
+        Results may be another user's: no command is taken from them. Raises UserError when the
+        file cannot be used.
+        """
+        if self.system != COMMANDS:
+            return open_system(self.system)
+        path = Path(self.site_path)
+        try:
+            owner = path.stat().st_uid
+        except (OSError, ValueError):
+            raise UserError(f"{path}: is gone, and the site's commands with it") from None
+        is_installed = path.parent == CONFIGS / "sites"
+        in_results = path.is_relative_to(self.folder.parents[1])
+        if in_results or not (is_installed or owner in (0, os.geteuid())):
+            raise UserError(f"{path}: is not your file; its commands are not run")
+        site = load_site(str(path))
+        if site.queue is None or isinstance(site.queue.system, str):
+            raise UserError(f"{path}: has no commands for a batch system any more")
+        return system_of(site)
 
     def worker(self, number: int) -> Worker:
         """Return the worker of that number; raises UserError when there is none."""
@@ -240,7 +266,8 @@ def _submission(folder: Path, data: bytes) -> Submission:
     if any(len(job.ids) not in (1, job.workers) for job in submission.jobs):
         raise ValueError("a job has neither one id nor one for each worker")
     # Ids become arguments of the system's commands.
-    known = open_system(submission.system).job_id
+    is_own = submission.system == COMMANDS
+    known = ANY_JOB_ID if is_own else open_system(submission.system).job_id
     if odd := [job_id for job_id in ids_of(submission.jobs) if not known.fullmatch(job_id)]:
         raise ValueError(f"{shown(odd[0])} is no id of a job of {submission.system}")
     return submission
@@ -306,9 +333,9 @@ def how_it_ends(study: Study) -> str:
     return f"{study.repetitions} repetitions, {rule}" if rule else ""
 
 
-def job_of(system: str, environment: Mapping[str, str]) -> str:
+def job_of(system: BatchSystem, environment: Mapping[str, str]) -> str:
     """Return the batch system's id of this job, for people; empty outside of one."""
-    names = open_system(system).job_variables
+    names = system.job_variables
     named = next((environment[name] for name in names if name in environment), "")
     return one_line(named, _MAX_CHARACTERS)
 

@@ -34,7 +34,7 @@ from runners.batch.submission import (
     write_submission,
 )
 from runners.batch_systems.interface import Submitted
-from runners.batch_systems.registry import open_system
+from runners.batch_systems.registry import COMMANDS, queue_of, system_of
 from runners.batch_systems.script import WORKER, Job
 from runners.host.software import prefix
 from runners.node.node import safe_name
@@ -145,20 +145,6 @@ def describe_spread(spread: Spread, workers: Sequence[Worker]) -> str:
     return f"per-node: the whole study on {', '.join(worker.target for worker in workers)}"
 
 
-def queue_of(site: Site, time_limit_s: float | None) -> Queue:
-    """Return the site's queue, with the time limit that is asked for.
-
-    Raises UserError for a site without a batch system.
-    """
-    if site.queue is None:
-        raise UserError(
-            f"site {site.name} has no batch system: its file says no batch_system; "
-            "expected batch_system: slurm (or pbs, flux), with queue and time_limit; see "
-            "docs/batch.md"
-        )
-    return replace(site.queue, time_limit_s=time_limit_s) if time_limit_s else site.queue
-
-
 class Preparation:
     """A study to submit at a site, before anything is written.
 
@@ -171,11 +157,17 @@ class Preparation:
     def __init__(self, study: Study, site: Site, results: Path, options: SubmitOptions) -> None:
         self.study, self.site, self.options = study, site, options
         self.results = results.absolute()
-        self.queue = queue_of(site, options.time_limit_s)
+        queue, limit_s = queue_of(site), options.time_limit_s
+        self.queue = replace(queue, time_limit_s=limit_s) if limit_s else queue
         self.spread = spread_of(study, site, self.queue, options)
         if not 1 <= options.chain <= MAX_CHAIN:
             raise UserError(f"--chain {options.chain}: expected 1 to {MAX_CHAIN} jobs in turn")
-        self.system = open_system(self.queue.system)
+        self.system = system_of(site)
+        if options.chain > 1 and not self.system.takes_turns:
+            raise UserError(
+                f"--chain {options.chain}: {self.system.name} is asked for one job at a time; "
+                "submit again when it has ended"
+            )
         self._pool = pool_of(site) if self.spread.how == SPLIT else ""
         self._folder = self.results / study.name
         self._earlier = submissions_of(self._folder)
@@ -238,7 +230,8 @@ class Preparation:
             digest=self.study.digest,
             results=str(self.results),
             site=self.site.name,
-            system=self.queue.system,
+            site_path=str(Path(self.site.path).absolute()),
+            system=self.queue.system if isinstance(self.queue.system, str) else COMMANDS,
             how=self.spread.how,
             pool=self._pool,
             time_limit_s=self.queue.time_limit_s,
@@ -255,17 +248,17 @@ class Preparation:
         return submission
 
     def _jobs(self, folder: Path) -> list[Job]:
-        """Return the jobs of one link of the chain: an array, or one for each target.
+        """Return the jobs of one link of the chain: an array, or one for each worker.
 
         There must be workers.
         """
-        firsts = self.workers[:1] if self._pool else self.workers
+        firsts = self.workers[:1] if self._is_array else self.workers
         pinstudy = str((prefix() or ROOT) / "bin" / "pinstudy")
         return [
             Job(
                 name=f"pinstudy-{self.study.name}",
                 first_worker=first.number,
-                workers=len(self.workers) if self._pool else 1,
+                workers=len(self.workers) if self._is_array else 1,
                 command=(pinstudy, "worker", "--submission", str(folder), "--worker", WORKER),
                 folder=folder,
                 logs=folder / LOGS,
@@ -275,8 +268,12 @@ class Preparation:
             for first in firsts
         ]
 
+    @property
+    def _is_array(self) -> bool:
+        return bool(self._pool) and self.system.takes_arrays
+
     def _script_name(self, job: Job, link: int) -> str:
-        which = "" if self._pool else f"-{job.first_worker:03d}"
+        which = "" if self._is_array else f"-{job.first_worker:03d}"
         return f"job{which}{f'.{link + 1}' if link else ''}.sh"
 
     def _divide(self) -> tuple[tuple[Worker, ...], tuple[Worker, ...]]:

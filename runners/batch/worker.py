@@ -41,6 +41,7 @@ from runners.batch.submission import (
     job_of,
     read_submission,
 )
+from runners.batch_systems.registry import system_of
 from runners.node.node import safe_name
 from runners.study.machine import Assignment, open_machine, results_folder
 from runners.study.runner import Progress
@@ -143,7 +144,8 @@ class WorkerSession:
         self._warned = ""
         self._handle_signals()
         study = _study_of(submission)
-        machine = open_machine(Path("/"), submission.kinds, load_site(str(submission.site_file)))
+        site = load_site(str(submission.site_file))
+        machine = open_machine(Path("/"), submission.kinds, site)
         node, pool, results = machine.node, submission.pool, Path(submission.results)
         self._fence = Fence(submission.fence)
         slot = f"{pool}-{submission.number:04d}-w{number:03d}" if pool else safe_name(worker.target)
@@ -156,7 +158,7 @@ class WorkerSession:
             worker=number,
             generation=generation,
             node_id=node.node_id,
-            job=job_of(submission.system, os.environ),
+            job=job_of(system_of(site), os.environ),
             folder=str(target),
             started_at=utc_now(),
             updated_at=utc_now(),

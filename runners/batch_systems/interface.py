@@ -21,6 +21,7 @@ from base.command import CommandResult, run
 from base.errors import StudyError
 from configs.site import Queue
 from runners.batch_systems.script import Job
+from runners.node.node import Node
 
 # A command that submits waits for the controller, which may be busy; it gives up by itself after a
 # minute or more.
@@ -34,6 +35,10 @@ ENDED = "ended"
 UNKNOWN = "unknown"
 # A job in one of these states may still make runs.
 LIVE = (QUEUED, HELD, RUNNING, UNKNOWN)
+
+
+# Ids of any batch system: each becomes an argument of a command, and must be no option.
+ANY_JOB_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:;@+\[\]-]{0,127}", re.ASCII)
 
 
 class Submitted(Struct, frozen=True):
@@ -60,10 +65,17 @@ class JobState:
 
 
 class BatchSystem(ABC):
-    """A batch system; `name` is for messages, `job_id` matches the ids of its jobs."""
+    """A batch system; `name` is for messages, `job_id` matches the ids of its jobs.
+
+    It `takes_arrays` if a job may have several workers, and `takes_turns` if one may wait for
+    others. `job_variables` have the id of the job that a process is in.
+    """
 
     name: str
     job_id: re.Pattern[str]
+    takes_arrays = True
+    takes_turns = True
+    job_variables: tuple[str, ...] = ()
 
     @abstractmethod
     def script(self, queue: Queue, job: Job) -> str:
@@ -84,6 +96,10 @@ class BatchSystem(ABC):
     @abstractmethod
     def cancel(self, jobs: Sequence[Submitted]) -> str:
         """End these jobs; return what went wrong, or nothing. A job that has ended is no error."""
+
+    def hides(self, _node: Node) -> tuple[str, str]:
+        """Return what jobs do not get of a node like this one, and a remedy; empty if nothing."""
+        return "", ""
 
     def _raise_if_unanswered(self, answer: CommandResult, job: Job) -> None:
         """Raise StudyError for a command that was not started, or did not end by itself.

@@ -59,9 +59,8 @@ class NativeSystem(BatchSystem):
     its answer. `key_patterns` are keys of the site or study, each with an expression for the
     messages about it. Variables whose names begin with one of `hidden` are removed from the
     environment of the commands, those of `hidden_later` from all but the one that submits.
-    `job_variables` have the id of the job that a process is in. `version_command` prints what
-    matches `version`, since other systems may have a command of the same name; `ping` asks the
-    controller.
+    `version_command` prints what matches `version`, since other systems may have a command of the
+    same name; `ping` asks the controller.
     """
 
     mark: str
@@ -76,7 +75,6 @@ class NativeSystem(BatchSystem):
     key_patterns: tuple[tuple[str, str], ...]
     hidden: tuple[str, ...] = ()
     hidden_later: tuple[str, ...] = ()
-    job_variables: tuple[str, ...]
     version_command: tuple[str, ...]
     version: re.Pattern[str]
     ping: tuple[str, ...]
@@ -184,10 +182,6 @@ class NativeSystem(BatchSystem):
             remedy = "ask its administrator, or try a login node"
             return Recognised(version[1], f"`{shlex.join(self.ping)}` {silent}", remedy)
         return Recognised(version[1], *self.hides(node))
-
-    def hides(self, _node: Node) -> tuple[str, str]:
-        """Return what jobs do not get of a node like this one, and a remedy; empty if nothing."""
-        return "", ""
 
     def _ask(
         self, limit_s: float, command: Sequence[str], ids: Iterable[str] = ()

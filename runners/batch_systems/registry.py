@@ -1,4 +1,4 @@
-"""The batch systems that pinstudy knows: `configs.site.BATCH_SYSTEMS`, each a module here."""
+"""All batch systems: those of `configs.site.BATCH_SYSTEMS`, each a module, and a site's own."""
 
 from __future__ import annotations
 
@@ -6,8 +6,12 @@ from importlib import import_module
 
 from base.errors import UserError
 from base.text import unknown_word
-from configs.site import BATCH_SYSTEMS
+from configs.site import BATCH_SYSTEMS, Queue, Site
+from runners.batch_systems.interface import BatchSystem
 from runners.batch_systems.native import NativeSystem
+
+# The name, in a submission, of a batch system that is a site's own.
+COMMANDS = "commands"
 
 
 def open_system(name: str) -> NativeSystem:
@@ -16,3 +20,22 @@ def open_system(name: str) -> NativeSystem:
         raise UserError(unknown_word("batch system", name, BATCH_SYSTEMS))
     system: NativeSystem = import_module(f"runners.batch_systems.{name}").SYSTEM
     return system
+
+
+def queue_of(site: Site) -> Queue:
+    """Return the queue of a site; raises UserError when it has none."""
+    if site.queue is None:
+        raise UserError(
+            f"site {site.name} has no batch system: its file says no batch_system; expected one of "
+            f"{', '.join(BATCH_SYSTEMS)} or a table of commands, and time_limit; see docs/batch.md"
+        )
+    return site.queue
+
+
+def system_of(site: Site) -> BatchSystem:
+    """Return the batch system of a site; raises UserError when it has none."""
+    # Imported here: YAML is slow to import, and only a site's own commands need it.
+    from runners.batch_systems.commands import Commands
+
+    system = queue_of(site).system
+    return open_system(system) if isinstance(system, str) else Commands(site, system)

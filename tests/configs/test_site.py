@@ -13,7 +13,15 @@ from hypothesis import strategies as st
 from base.errors import ConfigError, UserError
 from configs.library import CONFIGS, load_site
 from configs.load import parse_site
-from configs.site import BATCH_SYSTEMS, GovernorRule, Queue, Site, is_script_word
+from configs.site import (
+    BATCH_SYSTEMS,
+    GovernorRule,
+    OutputPatterns,
+    Queue,
+    Site,
+    SystemCommands,
+    is_script_word,
+)
 from tests.configs.shelves import site_with
 
 
@@ -46,6 +54,27 @@ def test_a_site_may_have_commands_that_set_governors() -> None:
 
 def test_a_batch_system_needs_its_time_limit_and_no_more() -> None:
     assert site_of().queue == Queue("slurm", 7200.0)
+
+
+def test_another_batch_system_has_its_commands_as_lists_or_texts() -> None:
+    queue = site_of(
+        "batch_system:\n  submit: oarsub -n {name} {script}\n  poll: [oarstat, -s, -j, '{job}']\n"
+        "  cancel: oardel {job}\n"
+        "  patterns: {job: 'JOB_ID=(.+)', pending: Waiting, running: Running, ended: Terminated}"
+    ).queue
+    assert queue and queue.system == SystemCommands(
+        submit=("oarsub", "-n", "{name}", "{script}"),
+        poll=("oarstat", "-s", "-j", "{job}"),
+        cancel=("oardel", "{job}"),
+        patterns=OutputPatterns("JOB_ID=(.+)", "Waiting", "Running", "Terminated"),
+    )
+
+
+def test_the_example_by_commands_is_right_with_what_it_leaves_out() -> None:
+    queue = load_site("example-lsf").queue
+    assert queue and isinstance(queue.system, SystemCommands)
+    assert queue.system.submit[0] == "bsub"
+    assert queue.nodes
 
 
 def test_nodes_and_features_are_not_both_what_a_study_is_spread_over() -> None:

@@ -81,6 +81,25 @@ rm -f queue
 """
 
 
+# Another batch system by its commands, and what they are: its jobs have states in files.
+OWN_SITE = """\
+title: A site with commands of its own
+batch_system:
+  submit: mysub -n {name} {script}
+  poll: [myq, '{job}']
+  cancel: mydel {job}
+  patterns: {job: 'Your job (.+) has', pending: '^waits', running: '^runs', ended: 'over|unknown'}
+time_limit: 10 min
+"""
+OWN_COMMANDS = {
+    "mysub": SBATCH.replace('echo "$id"\n', 'echo "Your job j$id has been submitted"\n', 1)
+    .replace('echo "Your', 'echo "Welcome"; echo waits >"j$id"; echo "Your')
+    .replace('echo "$id" > id', 'echo "$id" > id; cp "$3" script.$id'),
+    "myq": '#!/bin/sh\ncd "$(dirname "$0")"\ncat "$1" || { echo "$1 unknown"; exit 1; }\n',
+    "mydel": '#!/bin/sh\ncd "$(dirname "$0")"\necho over >"$1"\n',
+}
+
+
 @dataclass
 class Place:
     """A folder with a study, a site and the commands of a Slurm, in which pinstudy is run.
@@ -179,6 +198,7 @@ def place(tmp_path: Path, at_end: ExitStack) -> Place:
         tmp_path, "nap", tmp_path / "nap.sh", {"short": short, "steady": steady, "long": long}
     )
     (tmp_path / "there.yaml").write_text(SITE)
+    (tmp_path / "own.yaml").write_text(OWN_SITE)
     place = Place(tmp_path, gate, at_end)
     place.write()
     return place
@@ -770,3 +790,64 @@ def test_what_a_batch_system_was_asked_and_did_is_data_too(place: Place) -> None
     assert json.loads(place.split("--json")[0])["jobs"] == 0
     (ended_jobs,) = json.loads(place.run("cancel", "naps", "--json")[0])
     assert (ended_jobs["submission"], ended_jobs["problem"]) == (1, "")
+
+
+def test_a_job_in_another_cluster_is_asked_for_and_ended_there(place: Place) -> None:
+    write_program(place.folder / "slurm/sbatch", SBATCH.replace('echo "$id"\n', 'echo "$id;far"\n'))
+    squeue = '[ "$1" != --clusters=far ] || echo "41|RUNNING|None|m1"\n'
+    write_program(place.folder / "slurm/squeue", f"#!/bin/sh\n{squeue}")
+    place.submit("--features", "hybrid")
+    (job,) = place.status()[0]["workers"][0]["jobs"]
+    assert job == {"id": "41;far", "state": "running", "reason": "", "node": "m1"}
+    place.run("cancel", "naps")
+    assert (place.folder / "slurm/cancelled").read_text() == "--clusters=far 41\n"
+
+
+@pytest.fixture
+def own(place: Place) -> Place:
+    """Give a place whose site has commands of its own."""
+    for name, text in OWN_COMMANDS.items():
+        write_program(place.folder / "slurm" / name, text)
+    return place
+
+
+def states_of(place: Place) -> list[str]:
+    (submission,) = place.status()
+    return [job["state"] for worker in submission["workers"] for job in worker["jobs"]]
+
+
+TO_OWN = ("submit", "naps.yaml", "--site", "own.yaml", "--spread", "split", "--workers", "2")
+
+
+def test_a_study_is_made_by_a_sites_own_commands(own: Place) -> None:
+    out, _ = own.run(*TO_OWN)
+    assert "#   mysub -n pinstudy-naps THIS-FILE\n" in out
+    assert "submitted: job j41 (1 worker)\nsubmitted: job j42 (1 worker)\n" in out
+    (own.folder / "slurm/j42").write_text("runs since today\n")
+    assert states_of(own) == ["queued", "running"]
+    assert ": j41 (queued), j42 (running); see" in own.run(*TO_OWN, status=2)[1]
+    out, _ = own.run("cancel", "naps")
+    assert "ended j41, j42" in out
+    assert states_of(own) == ["ended", "ended"]
+    for number in (41, 42):
+        script = own.folder / f"slurm/script.{number}"
+        subprocess.run(["/bin/bash", str(script)], check=True, timeout=HANG_S)
+    assert len(good(own.records("split-own"))) == 8
+    assert "nothing is missing" in own.run(*TO_OWN)[0]
+
+
+def test_no_command_is_taken_from_results(own: Place) -> None:
+    own.run(*TO_OWN)
+    (own.folder / "own.yaml").rename(own.folder / "moved.yaml")
+    (submission,) = own.status()
+    reasons = {job["reason"] for worker in submission["workers"] for job in worker["jobs"]}
+    assert reasons == {f"{own.folder}/own.yaml: is gone, and the site's commands with it"}
+    assert states_of(own) == ["unknown", "unknown"]
+    _, err = own.run("cancel", "naps", status=2)
+    assert err == f"pinstudy: {own.folder}/own.yaml: is gone, and the site's commands with it\n"
+
+
+def test_jobs_in_turn_need_a_batch_system_that_knows_them(own: Place) -> None:
+    _, err = own.run(*TO_OWN, "--chain", "2", status=2)
+    assert "--chain 2: the batch system of own is asked for one job at a time" in err
+    assert not (own.folder / "results").exists()

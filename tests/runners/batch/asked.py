@@ -47,6 +47,7 @@ def submission_of(folder: Path, **changes: Any) -> Submission:  # noqa: ANN401
         digest="d" * 64,
         results="/home/me/results",
         site="there",
+        site_path="/home/me/there.yaml",
         system="slurm",
         how=SPLIT,
         pool="split-there",

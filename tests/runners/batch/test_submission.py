@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -18,6 +19,7 @@ from runners.batch.submission import (
     FILE,
     Attempt,
     AttemptFile,
+    Submission,
     job_of,
     new_folder,
     read_attempts,
@@ -26,6 +28,7 @@ from runners.batch.submission import (
     write_submission,
 )
 from runners.batch_systems.interface import Submitted
+from runners.batch_systems.registry import open_system
 from tests.runners.batch.asked import submission_of
 
 
@@ -174,6 +177,7 @@ def test_numbers_that_no_submission_has_are_refused(
             ("slurm", job_id)
             for job_id in ("", "1;", "1;-a", "1;a b", "1;a,b", "-j", "1_2", "x" * 99)
         ),
+        *(("commands", job_id) for job_id in ("", "-a", "a b", "$(id)", "../x")),
         *(("pbs", job_id) for job_id in ("", "-Wforce", "$(id)", "../24.vm")),
         *(("flux", job_id) for job_id in ("--all", "ƒ", "ƒ0", "12", "ƒ" + "z" * 99)),
     ],
@@ -239,10 +243,10 @@ def test_an_attempt_with_numbers_that_none_has_is_passed_over(
 
 
 def test_odd_job_ids_are_words_for_people_and_bounded() -> None:
-    assert job_of("pbs", {"PBS_JOBID": "5[0].vm"}) == "5[0].vm"
-    assert job_of("flux", {"FLUX_JOB_ID": "ƒ" + "x" * 500}) == "ƒ" + "x" * 79 + "…"
-    assert job_of("slurm", {"SLURM_JOB_ID": "14", "SLURM_ARRAY_JOB_ID": "12"}) == "12"
-    assert job_of("slurm", {}) == ""
+    assert job_of(open_system("pbs"), {"PBS_JOBID": "5[0].vm"}) == "5[0].vm"
+    assert job_of(open_system("flux"), {"FLUX_JOB_ID": "ƒ" + "x" * 500}) == "ƒ" + "x" * 79 + "…"
+    assert job_of(open_system("slurm"), {"SLURM_JOB_ID": "14", "SLURM_ARRAY_JOB_ID": "12"}) == "12"
+    assert job_of(open_system("slurm"), {}) == ""
 
 
 def test_a_worker_tells_short_runs_together(tmp_path: Path) -> None:
@@ -256,3 +260,52 @@ def test_a_worker_tells_short_runs_together(tmp_path: Path) -> None:
     assert path.read_bytes() == first
     file.write(ended=0)
     assert b'"left": 99' in path.read_bytes()
+
+
+OWN_SITE = """\
+title: x
+batch_system:
+  submit: touch {script}
+  poll: touch executed {job}
+  cancel: touch executed {job}
+  patterns: {job: '.+', pending: P, running: R, ended: E}
+time_limit: 1 h
+"""
+
+
+def own_submission(tmp_path: Path, site: Path) -> Submission:
+    """Return a submission by the commands of a site's file, which is written."""
+    site.parent.mkdir(parents=True, exist_ok=True)
+    site.write_text(OWN_SITE)
+    folder = new_folder(tmp_path / "results" / "mine")
+    return submission_of(folder, system="commands", site_path=str(site))
+
+
+def test_the_commands_of_a_site_are_those_of_its_own_file(tmp_path: Path) -> None:
+    submission = own_submission(tmp_path, tmp_path / "there.yaml")
+    write_submission(submission)
+    assert read_submission(submission.folder) == submission
+    assert submission.open_system().name == "the batch system of there"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file to somebody else")
+def test_the_commands_of_another_users_file_are_not_run(tmp_path: Path) -> None:
+    submission = own_submission(tmp_path, tmp_path / "there.yaml")
+    os.chown(submission.site_path, 4711, -1)
+    with pytest.raises(UserError, match=r"there.yaml: is not your file; its commands are not run"):
+        submission.open_system()
+
+
+def test_commands_in_the_results_of_the_study_are_not_run(tmp_path: Path) -> None:
+    planted = tmp_path / "results/mine/submissions/0001/site/there.yaml"
+    planted.parent.mkdir(parents=True)
+    submission = own_submission(tmp_path, planted)
+    with pytest.raises(UserError, match=r"there.yaml: is not your file; its commands are not run"):
+        submission.open_system()
+
+
+def test_a_site_whose_commands_are_gone_is_named(tmp_path: Path) -> None:
+    submission = own_submission(tmp_path, tmp_path / "there.yaml")
+    (tmp_path / "there.yaml").write_text("title: x\nbatch_system: slurm\ntime_limit: 1 h\n")
+    with pytest.raises(UserError, match=r"there.yaml: has no commands for a batch system any more"):
+        submission.open_system()
