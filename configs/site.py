@@ -254,7 +254,7 @@ class Queue:
     most_at_once: (
         Annotated[int, count("how many workers run at the same time", 1, MAX_AT_ONCE)] | None
     ) = None
-    """how many workers of an array run at a time. Without it: all"""
+    """how many workers of a split study run at a time. Without it: all"""
 
     @staticmethod
     def contradictions(values: dict[str, Any], present: Collection[str]) -> Iterator[Mistake]:

@@ -159,15 +159,16 @@ def _names(option: str, text: str | None) -> tuple[str, ...] | None:
 
 def _show_preparation(prepared: Preparation, sysroot: Path | None) -> None:
     """Print the first script, the other nodes, and the jobs, node-hours and expected time."""
-    from configs.study import PER_NODE
+    from configs.study import SPLIT
     from runners.batch.submit import describe_spread
 
     study, chain = prepared.study, prepared.options.chain
     missing = "" if prepared.workers == prepared.all_workers else ", of what is missing"
     say(prepared.first_script())
-    if prepared.spread.how == PER_NODE and len(prepared.workers) > 1:
-        others = ", ".join(worker.target for worker in prepared.workers[1:])
-        say(f"and the same for {others}\n")
+    if len(prepared.workers) > 1 and not prepared.is_array:
+        targets = ", ".join(worker.target for worker in prepared.workers[1:])
+        is_split = prepared.spread.how == SPLIT
+        say(f"and the same for {f'{len(prepared.workers) - 1} more' if is_split else targets}\n")
     say(f"study {study.name}{missing}: {describe_spread(prepared.spread, prepared.workers)}")
     jobs = len(prepared.workers) * chain
     in_turn = f" ({chain} in turn)" if chain > 1 else ""

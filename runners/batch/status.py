@@ -190,7 +190,7 @@ def states_of(submission: Submission) -> list[JobState]:
     except UserError as error:
         why = one_line(str(error))
         jobs = workers_of(submission.jobs)
-        return [JobState(worker, job_id, UNKNOWN, why) for job_id, worker, _ in jobs]
+        return [JobState(worker, job.job_id, UNKNOWN, why) for job, worker in jobs]
 
 
 def live_jobs(submissions: Iterable[Submission]) -> list[JobState]:

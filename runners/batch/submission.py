@@ -30,7 +30,7 @@ from base.text import one_line, shown
 from base.units import utc_now
 from configs.library import CONFIGS, load_site
 from configs.study import Study
-from runners.batch_systems.interface import ANY_JOB_ID, BatchSystem, Submitted, ids_of
+from runners.batch_systems.interface import ANY_JOB_ID, BatchSystem, Submitted
 from runners.batch_systems.registry import COMMANDS, open_system, system_of
 
 SCHEMA = 1
@@ -263,12 +263,10 @@ def _submission(folder: Path, data: bytes) -> Submission:
         raise ValueError("its workers are not numbered from 0")
     if any(job.first_worker + job.workers > len(submission.workers) for job in submission.jobs):
         raise ValueError("a job has more workers than it")
-    if any(len(job.ids) not in (1, job.workers) for job in submission.jobs):
-        raise ValueError("a job has neither one id nor one for each worker")
     # Ids become arguments of the system's commands.
     is_own = submission.system == COMMANDS
     known = ANY_JOB_ID if is_own else open_system(submission.system).job_id
-    if odd := [job_id for job_id in ids_of(submission.jobs) if not known.fullmatch(job_id)]:
+    if odd := [job.job_id for job in submission.jobs if not known.fullmatch(job.job_id)]:
         raise ValueError(f"{shown(odd[0])} is no id of a job of {submission.system}")
     return submission
 

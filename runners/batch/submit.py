@@ -189,21 +189,22 @@ class Preparation:
         holds the jobs that it accepted before, for `pinstudy cancel`.
         """
         submission = self._write(new_folder(self._folder))
-        after: dict[int, tuple[str, ...]] = {}
+        after: dict[int, str] = {}
         try:
             for link in range(self.options.chain):
                 for job in self._jobs(submission.folder):
-                    follows = replace(job, after=after.get(job.first_worker, ()))
+                    turn = self._turn_of(job)
+                    follows = replace(job, after=after.get(turn, ""))
                     script = submission.folder / self._script_name(job, link)
                     write_atomically(script, self.system.script(self.queue, follows).encode())
                     # A job that was submitted and not written down would be known to nobody.
                     with without_interruption():
                         accepted = self.system.submit(script, self.queue, follows)
                         submission = self._with_job(submission, accepted)
-                    after[job.first_worker] = accepted.ids
+                    after[turn] = accepted.job_id
                     target = self.workers[job.first_worker].target
                     which = plural(job.workers, "worker") if self._pool else target
-                    report(f"submitted: job {', '.join(accepted.ids)} ({which})")
+                    report(f"submitted: job {accepted.job_id} ({which})")
         except (StudyError, KeyboardInterrupt):
             if not submission.jobs:
                 # No job uses the folder.
@@ -218,8 +219,8 @@ class Preparation:
             return submission.with_job(accepted)
         except StudyError as error:
             problem = self.system.cancel([accepted])
-            ids = ", ".join(accepted.ids)
-            ended = f"job {ids} was not ended: {problem}" if problem else f"job {ids} was ended"
+            job = f"job {accepted.job_id}"
+            ended = f"{job} was not ended: {problem}" if problem else f"{job} was ended"
             raise StudyError(f"{error}; {ended}") from None
 
     def _write(self, folder: Path) -> Submission:
@@ -252,13 +253,13 @@ class Preparation:
 
         There must be workers.
         """
-        firsts = self.workers[:1] if self._is_array else self.workers
+        firsts = self.workers[:1] if self.is_array else self.workers
         pinstudy = str((prefix() or ROOT) / "bin" / "pinstudy")
         return [
             Job(
                 name=f"pinstudy-{self.study.name}",
                 first_worker=first.number,
-                workers=len(self.workers) if self._is_array else 1,
+                workers=len(self.workers) if self.is_array else 1,
                 command=(pinstudy, "worker", "--submission", str(folder), "--worker", WORKER),
                 folder=folder,
                 logs=folder / LOGS,
@@ -268,12 +269,23 @@ class Preparation:
             for first in firsts
         ]
 
+    def _turn_of(self, job: Job) -> int:
+        """Return a number that jobs have in common of which one runs at a time.
+
+        Those of a chain have one. Without arrays, jobs of a split study take turns so that no more
+        of them run than the site allows.
+        """
+        at_once = self.queue.most_at_once
+        takes_turns = self._pool and not self.is_array and at_once
+        return job.first_worker % at_once if takes_turns and at_once else job.first_worker
+
     @property
-    def _is_array(self) -> bool:
+    def is_array(self) -> bool:
+        """Whether one job has all workers."""
         return bool(self._pool) and self.system.takes_arrays
 
     def _script_name(self, job: Job, link: int) -> str:
-        which = "" if self._is_array else f"-{job.first_worker:03d}"
+        which = "" if self.is_array else f"-{job.first_worker:03d}"
         return f"job{which}{f'.{link + 1}' if link else ''}.sh"
 
     def _divide(self) -> tuple[tuple[Worker, ...], tuple[Worker, ...]]:

@@ -28,7 +28,6 @@ from runners.batch_systems.interface import (
     BatchSystem,
     JobState,
     Submitted,
-    ids_of,
     run_client,
     workers_of,
 )
@@ -75,7 +74,7 @@ class Commands(BatchSystem):
                 f"{one_line(_printed(answer)) or 'nothing'}; {self._look_for(job)}"
             )
             raise StudyError(self._at(problem, "patterns", "job"))
-        return Submitted((job_id,), job.first_worker, job.workers)
+        return Submitted(job_id, job.first_worker, job.workers)
 
     def _submit_command(self, queue: Queue, job: Job, script: str) -> list[str]:
         command = self._commands.submit
@@ -102,13 +101,13 @@ class Commands(BatchSystem):
     def poll(self, jobs: Sequence[Submitted]) -> list[JobState]:
         """Return the state of each worker of these jobs, from one command for each job."""
         states, silent = [], ""
-        for job_id, worker, _ in workers_of(jobs):
+        for job, worker in workers_of(jobs):
             # A system that does not answer would be waited for once more with each job.
             if not silent:
-                answer = self._ask(self._commands.poll, job_id, POLL_LIMIT_S)
+                answer = self._ask(self._commands.poll, job.job_id, POLL_LIMIT_S)
                 silent = self._at(answer.error, "poll") if answer.problem else ""
             state, reason = (UNKNOWN, silent) if silent else self._state(answer)
-            states.append(JobState(worker, job_id, state, reason))
+            states.append(JobState(worker, job.job_id, state, reason))
         return states
 
     def _state(self, answer: CommandResult) -> tuple[str, str]:
@@ -136,8 +135,8 @@ class Commands(BatchSystem):
     def cancel(self, jobs: Sequence[Submitted]) -> str:
         """End these jobs by one command for each; return what went wrong, or nothing."""
         problems = []
-        for job_id in ids_of(jobs):
-            answer = self._ask(self._commands.cancel, job_id, SUBMIT_LIMIT_S)
+        for job in jobs:
+            answer = self._ask(self._commands.cancel, job.job_id, SUBMIT_LIMIT_S)
             ended = re.search(self._patterns.ended, _printed(answer), re.MULTILINE)
             if answer.failed and (answer.problem or not ended):
                 problems.append(self._at(answer.error, "cancel"))

@@ -13,11 +13,9 @@ import re
 import shlex
 from collections.abc import Iterator, Sequence
 from math import ceil
-from pathlib import Path
 from typing import Any
 
 from base.command import CommandResult
-from base.errors import StudyError
 from base.text import one_line
 from configs.site import Queue
 from runners.batch_systems.interface import (
@@ -25,13 +23,10 @@ from runners.batch_systems.interface import (
     HELD,
     QUEUED,
     RUNNING,
-    SUBMIT_LIMIT_S,
     UNKNOWN,
-    Submitted,
-    run_client,
 )
 from runners.batch_systems.native import NativeSystem, ReportedState
-from runners.batch_systems.script import Job, log_file, warning_s, write_script
+from runners.batch_systems.script import Job, log_file, warning_s
 from runners.node.node import safe_name
 
 # flux-jobs(1), "JOB STATUS": the states of a job's life.
@@ -45,10 +40,10 @@ _DIGITS = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 
 
 class Flux(NativeSystem):
-    """Flux; each worker is a job with an id of its own."""
+    """Flux; each worker is a job."""
 
     name = "Flux"
-    index = "FLUX_JOB_CC"
+    takes_arrays = False
     job_id = re.compile(rf"[ƒf][{_DIGITS}]{{1,12}}")
     end_command = ("flux", "cancel")
     gone = re.compile(
@@ -68,48 +63,9 @@ class Flux(NativeSystem):
     version_command, ping = ("flux", "version"), ("flux", "getattr", "size")
     version = re.compile(r"commands:\s*(\S+)")
 
-    def script(self, queue: Queue, job: Job) -> str:
-        """Return the script that each job runs; a comment in it has the command that submits it.
-
-        Where only so many workers may run at a time, that command submits the first of them.
-        """
-        first = next(_groups(queue, job))
-        by_hand = shlex.join((*_submit(queue, job, first, job.after), "/bin/bash"))
-        return write_script(
-            queue, job, directives=(), index=f'"${self.index}"', by_hand=f"{by_hand} THIS-FILE"
-        )
-
-    def submit(self, script: Path, queue: Queue, job: Job) -> Submitted:
-        """Submit the script for each worker.
-
-        Raises StudyError when a job is refused; the jobs before it are cancelled.
-        """
-        ids: list[str] = []
-        after = job.after
-        for workers in _groups(queue, job):
-            command = (*_submit(queue, job, workers, after), "/bin/bash", str(script))
-            answer = run_client(command, SUBMIT_LIMIT_S)
-            # The ids are printed in any order, and grow in the order of the workers.
-            new = tuple(sorted(filter(self.job_id.fullmatch, answer.stdout.split()), key=_number))
-            ids += new
-            if answer.failed or len(set(ids)) != workers.stop - job.first_worker:
-                raise self._not_submitted(answer, queue, job, ids)
-            after = new
-        return Submitted(tuple(ids), job.first_worker, job.workers)
-
-    def _not_submitted(
-        self, answer: CommandResult, queue: Queue, job: Job, ids: Sequence[str]
-    ) -> StudyError:
-        """Cancel the jobs that were accepted, and return the error for the one that was not."""
-        problem = (
-            f"`{answer.command}` was to submit jobs and told other ids than one for each: "
-            f"{one_line(answer.stdout)}"
-        )
-        if answer.failed:
-            problem = str(self._refusal(answer, queue, job))
-        accepted = Submitted(tuple(ids), job.first_worker, len(ids))
-        left = self.cancel([accepted]) if ids else ""
-        return StudyError(f"{problem}; jobs before it may be left: {left}" if left else problem)
+    def _submit_command(self, queue: Queue, job: Job) -> tuple[str, ...]:
+        # The job's options are here, because /bin/bash reads none in the script.
+        return ("flux", "submit", *_options(queue, job), "/bin/bash")
 
     def _query(self, ids: Sequence[str]) -> CommandResult:
         return self._status("flux", "jobs", "--json", *map(self._argument, ids))
@@ -122,22 +78,9 @@ class Flux(NativeSystem):
         return str(_number(job_id))
 
 
-def _groups(queue: Queue, job: Job) -> Iterator[range]:
-    """Yield the workers that may run at the same time; each group waits for the one before."""
-    end = job.first_worker + job.workers
-    step = queue.most_at_once or job.workers
-    for first in range(job.first_worker, end, step):
-        yield range(first, min(first + step, end))
-
-
-def _submit(queue: Queue, job: Job, workers: range, after: Sequence[str]) -> Iterator[str]:
-    """Yield the command that submits a group of workers, the site's own options last."""
-    yield from ("flux", "submit")
+def _options(queue: Queue, job: Job) -> Iterator[str]:
+    """Yield the options of flux submit, the site's own last."""
     yield f"--job-name={safe_name(job.name)}"
-    # Only --cc sets FLUX_JOB_CC, which the script of several workers reads.
-    if job.workers > 1:
-        # Flux rejects `7-7` as a set of numbers.
-        yield f"--cc={workers[0]}" + (f"-{workers[-1]}" if len(workers) > 1 else "")
     if queue.queue:
         yield f"--queue={queue.queue}"
     if queue.account:
@@ -149,8 +92,8 @@ def _submit(queue: Queue, job: Job, workers: range, after: Sequence[str]) -> Ite
     terms += [f"host:{job.node}"] if job.node else []
     if terms:
         yield f"--requires={' '.join(terms)}"
-    for job_id in after:
-        yield f"--dependency=afterany:{job_id}"
+    if job.after:
+        yield f"--dependency=afterany:{job.after}"
     # Flux's own messages about the job; the id is decimal, to keep ƒ out of file names.
     log = log_file(job, "flux", "{{id.dec}}").strip('"')
     yield f"--output={log}"

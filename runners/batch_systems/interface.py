@@ -42,9 +42,9 @@ ANY_JOB_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:;@+\[\]-]{0,127}", re.ASCII)
 
 
 class Submitted(Struct, frozen=True):
-    """A job that a batch system has accepted: its ids (an array has one), and its workers."""
+    """A job that a batch system has accepted: its id, and its workers."""
 
-    ids: tuple[str, ...]
+    job_id: str
     first_worker: Annotated[int, Meta(ge=0, le=10**10)]
     workers: Annotated[int, Meta(ge=0, le=10**10)]
 
@@ -119,20 +119,11 @@ class BatchSystem(ABC):
         )
 
 
-def workers_of(jobs: Sequence[Submitted]) -> Iterator[tuple[str, int, bool]]:
-    """Yield (id, worker, whether it is one of an array) for each worker of these jobs.
-
-    A job has one id for all its workers, or one for each.
-    """
+def workers_of(jobs: Sequence[Submitted]) -> Iterator[tuple[Submitted, int]]:
+    """Yield each worker of these jobs, with its job."""
     for job in jobs:
-        shared = len(job.ids) == 1 and job.workers > 1
-        for number in range(job.workers):
-            yield job.ids[0 if shared else number], job.first_worker + number, shared
-
-
-def ids_of(jobs: Sequence[Submitted]) -> list[str]:
-    """Return the ids of these jobs."""
-    return [job_id for job in jobs for job_id in job.ids]
+        for worker in range(job.first_worker, job.first_worker + job.workers):
+            yield job, worker
 
 
 def run_client(

@@ -22,7 +22,6 @@ from runners.batch_systems.interface import (
     BatchSystem,
     JobState,
     Submitted,
-    ids_of,
     run_client,
     workers_of,
 )
@@ -52,9 +51,10 @@ class Recognised:
 class NativeSystem(BatchSystem):
     """Slurm, PBS or Flux, through its command line.
 
-    In a script `mark` begins the lines of options, `index` is the variable with the number of an
-    array's worker; `setup` and `log` are those of `write_script`. `submit_command` is followed by
-    the script, `end_command` by ids. Lines of stderr that match `gone` are about jobs that have
+    In a script `mark` begins the lines of options, if they are there; `index` is the variable with
+    the number of an array's worker, if there are arrays; `setup` and `log` are those of
+    `write_script`. `submit_command` is followed by the script, `end_command` by ids. Lines of
+    stderr that match `gone` are about jobs that have
     ended, with ids that match `id_in_line`; a system that `omits_gone_jobs` leaves such jobs out of
     its answer. `key_patterns` are keys of the site or study, each with an expression for the
     messages about it. Variables whose names begin with one of `hidden` are removed from the
@@ -63,8 +63,8 @@ class NativeSystem(BatchSystem):
     same name; `ping` asks the controller.
     """
 
-    mark: str
-    index: str
+    mark = ""
+    index = ""
     setup: tuple[str, ...] = ()
     log = True
     submit_command: tuple[str, ...]
@@ -86,7 +86,7 @@ class NativeSystem(BatchSystem):
             job,
             directives=[f"{self.mark} {option}" for option in self._options(queue, job)],
             index=f'"${self.index}"',
-            by_hand=shlex.join((*self._submit_command(job), "THIS-FILE")),
+            by_hand=shlex.join((*self._submit_command(queue, job), "THIS-FILE")),
             setup=self.setup,
             log=self.log,
         )
@@ -96,7 +96,7 @@ class NativeSystem(BatchSystem):
 
     def submit(self, script: Path, queue: Queue, job: Job) -> Submitted:
         """Submit the script; raises StudyError with the command and what it answered."""
-        command = (*self._submit_command(job), str(script))
+        command = (*self._submit_command(queue, job), str(script))
         hidden = (*self.hidden, *self._overridden(queue))
         answer = run_client(command, SUBMIT_LIMIT_S, leave_out=hidden)
         if answer.failed:
@@ -108,9 +108,9 @@ class NativeSystem(BatchSystem):
                 f"`{answer.command}` told no id of a job: {output or 'nothing'}; "
                 f"{self._look_for(job)}"
             )
-        return Submitted((job_id,), job.first_worker, job.workers)
+        return Submitted(job_id, job.first_worker, job.workers)
 
-    def _submit_command(self, _job: Job) -> tuple[str, ...]:
+    def _submit_command(self, _queue: Queue, _job: Job) -> tuple[str, ...]:
         return self.submit_command
 
     def _overridden(self, _queue: Queue) -> tuple[str, ...]:
@@ -129,7 +129,7 @@ class NativeSystem(BatchSystem):
         """Return the states in an answer, by the id of the job or of an array's worker."""
 
     def _id_in_array(self, job_id: str, _worker: int) -> str:
-        """Return the id of one worker of an array; the job's in a system without arrays."""
+        """Return the id of one worker of an array, in a system that has them."""
         return job_id
 
     def _argument(self, job_id: str) -> str:
@@ -138,15 +138,15 @@ class NativeSystem(BatchSystem):
 
     def poll(self, jobs: Sequence[Submitted]) -> list[JobState]:
         """Return the state of each worker of these jobs, from one query for all of them."""
-        answer = self._query(ids_of(jobs))
+        answer = self._query([job.job_id for job in jobs])
         reported = self._read(answer.stdout)
         about_gone = filter(self.gone.search, answer.stderr.splitlines())
         gone = {match[0] for line in about_gone for match in self.id_in_line.finditer(line)}
         unread = answer.error if answer.failed else f"`{answer.command}` tells nothing of it"
         states = []
-        for job_id, worker, shared in workers_of(jobs):
-            own_id = self._id_in_array(job_id, worker) if shared else job_id
-            argument = self._argument(job_id)
+        for job, worker in workers_of(jobs):
+            own_id = self._id_in_array(job.job_id, worker) if job.workers > 1 else job.job_id
+            argument = self._argument(job.job_id)
             state = reported.get(self._argument(own_id), reported.get(argument))
             if state is None:
                 forgotten = argument in gone or (self.omits_gone_jobs and not answer.failed)
@@ -157,7 +157,7 @@ class NativeSystem(BatchSystem):
 
     def cancel(self, jobs: Sequence[Submitted]) -> str:
         """End these jobs by one command; return what went wrong, or nothing."""
-        ids = ids_of(jobs)
+        ids = [job.job_id for job in jobs]
         answer = self._ask(SUBMIT_LIMIT_S, self._end_command(ids), ids)
         if not answer.failed:
             return ""
@@ -221,7 +221,7 @@ def _requests(queue: Queue, job: Job) -> dict[str, str]:
         "node": job.node,
         "cpus": queue.cpus,
         "time_limit": clock_time(queue.time_limit_s),
-        "after": " ".join(job.after) or None,
+        "after": job.after or None,
         "directives": " ".join(queue.directives) or None,
     }
     requests = {key: f"{key} {value}" for key, value in values.items() if value is not None}

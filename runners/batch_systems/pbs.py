@@ -81,7 +81,7 @@ class Pbs(NativeSystem):
         yield "-l place=excl"
         yield f"-l walltime={clock_time(queue.time_limit_s)}"
         if job.after:
-            yield f"-W depend=afterany:{':'.join(job.after)}"
+            yield f"-W depend=afterany:{job.after}"
         yield "-r y"
         # PBS's own messages about the job; the worker appends its output to another file.
         yield "-j oe"

@@ -38,8 +38,8 @@ class Job:
     paths, no shell syntax) WORKER stands for the number. The script changes to `folder`, which
     must exist on the node, loads the site's modules and view, and ends in `exec` of the command, so
     that signals reach the worker. The job's output is appended to files in `logs`. `node` or
-    `feature` selects the node, None any. `name` is for queue listings. `after` are ids of jobs that
-    must have ended, with any status, before this one starts: one, or one a worker.
+    `feature` selects the node, None any. `name` is for queue listings. `after` is the id of a
+    job that must have ended, with any status, before this one starts; empty for none.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Job:
     logs: Path
     node: str | None = None
     feature: str | None = None
-    after: tuple[str, ...] = ()
+    after: str = ""
 
 
 def array_of(queue: Queue, job: Job) -> str:

@@ -124,8 +124,7 @@ class Slurm(NativeSystem):
             yield f"--nodelist={job.node}"
         if job.after:
             # Not afterok: after a failed job it would stay in the queue for ever.
-            numbers = ":".join(map(self._argument, job.after))
-            yield f"--dependency=afterany:{numbers}"
+            yield f"--dependency=afterany:{self._argument(job.after)}"
         yield "--requeue"
         yield "--open-mode=append"
         # B: to the script's process only, which is the worker after its exec; up to a minute early.
@@ -141,10 +140,10 @@ class Slurm(NativeSystem):
         partition = ("SBATCH_PARTITION",) if queue.queue else ()
         return partition + (("SBATCH_ACCOUNT",) if queue.account else ())
 
-    def _submit_command(self, job: Job) -> tuple[str, ...]:
+    def _submit_command(self, _queue: Queue, job: Job) -> tuple[str, ...]:
         # A job can wait for one of its own cluster only. On the command line the option precedes
         # those of variables and of the script.
-        return (*self.submit_command, *_on_cluster(job.after[:1]))
+        return (*self.submit_command, *_on_cluster(job.after))
 
     def poll(self, jobs: Sequence[Submitted]) -> list[JobState]:
         """Return the state of each worker of these jobs, from one query for each cluster."""
@@ -155,11 +154,11 @@ class Slurm(NativeSystem):
         return "; ".join(filter(None, map(super().cancel, _by_cluster(jobs))))
 
     def _end_command(self, ids: Sequence[str]) -> tuple[str, ...]:
-        return (*self.end_command, *_on_cluster(ids))
+        return (*self.end_command, *_on_cluster(ids[0]))
 
     def _query(self, ids: Sequence[str]) -> CommandResult:
         numbers = ",".join(map(self._argument, ids))
-        options = (*_on_cluster(ids), "-h", "-r", "-t", "all", "-o", _FORMAT, "-j", numbers)
+        options = (*_on_cluster(ids[0]), "-h", "-r", "-t", "all", "-o", _FORMAT, "-j", numbers)
         answer = self._status("squeue", *options)
         return replace(answer, status=0) if _FORGOTTEN in answer.stderr else answer
 
@@ -200,16 +199,16 @@ def _cluster_of(job_id: str) -> str:
     return job_id.partition(";")[2]
 
 
-def _on_cluster(ids: Sequence[str]) -> tuple[str, ...]:
-    """Return the option for the cluster of these jobs, which is the same; none for that here."""
-    cluster = _cluster_of(ids[0]) if ids else ""
+def _on_cluster(job_id: str) -> tuple[str, ...]:
+    """Return the option for the cluster of a job; none for the cluster here."""
+    cluster = _cluster_of(job_id)
     return (f"--clusters={cluster}",) if cluster else ()
 
 
 def _by_cluster(jobs: Sequence[Submitted]) -> list[list[Submitted]]:
     groups: dict[str, list[Submitted]] = {}
     for job in jobs:
-        groups.setdefault(_cluster_of(job.ids[0]), []).append(job)
+        groups.setdefault(_cluster_of(job.job_id), []).append(job)
     return list(groups.values())
 
 

@@ -803,6 +803,30 @@ def test_a_job_in_another_cluster_is_asked_for_and_ended_there(place: Place) -> 
     assert (place.folder / "slurm/cancelled").read_text() == "--clusters=far 41\n"
 
 
+FLUX = """\
+#!/bin/sh
+cd "$(dirname "$0")"
+id=$(( $(cat id 2>/dev/null || echo 0) + 1 ))
+echo "$id" > id
+for option; do case $option in --dependency=*) after=${option#*:} ;; esac; done
+echo "$id after ${after:-none}" >> told
+echo "\u0192$id"
+"""
+
+
+def test_without_arrays_no_more_jobs_run_at_a_time_than_the_site_allows(place: Place) -> None:
+    write_program(place.folder / "slurm/flux", FLUX)
+    site = SITE.replace("slurm", "flux") + "most_at_once: 2\n"
+    (place.folder / "flux.yaml").write_text(site)
+    split = ("--spread", "split", "--workers", "3", "--chain", "2")
+    place.run("submit", "naps.yaml", "--site", "flux.yaml", *split)
+    # Jobs 1, 3, 4, 6 run one after another, and so do 2 and 5.
+    assert (place.folder / "slurm/told").read_text().splitlines() == [
+        *("1 after none", "2 after none", "3 after \u01921"),
+        *("4 after \u01923", "5 after \u01922", "6 after \u01924"),
+    ]
+
+
 @pytest.fixture
 def own(place: Place) -> Place:
     """Give a place whose site has commands of its own."""

@@ -33,7 +33,7 @@ from tests.runners.batch.asked import submission_of
 
 
 def test_a_submission_is_read_back_as_it_was_written(tmp_path: Path) -> None:
-    written = submission_of(new_folder(tmp_path)).with_job(Submitted(("12",), 0, 2))
+    written = submission_of(new_folder(tmp_path)).with_job(Submitted("12", 0, 2))
     assert read_submission(written.folder) == written
     assert submissions_of(tmp_path) == [written]
     assert written.number == 1
@@ -157,14 +157,14 @@ ATTEMPT = Attempt(
         ("time_limit_s", 10**400),
         ("time_limit_s", math.nan),
         ("time_limit_s", -1),
-        ("jobs", [{"ids": ["12"], "first_worker": 0, "workers": 10**18}]),
-        ("jobs", [{"ids": ["12"], "first_worker": -1, "workers": 1}]),
+        ("jobs", [{"job_id": "12", "first_worker": 0, "workers": 10**18}]),
+        ("jobs", [{"job_id": "12", "first_worker": -1, "workers": 1}]),
     ],
 )
 def test_numbers_that_no_submission_has_are_refused(
     tmp_path: Path, name: str, value: object
 ) -> None:
-    path = submission_of(new_folder(tmp_path)).with_job(Submitted(("12",), 0, 2)).folder / FILE
+    path = submission_of(new_folder(tmp_path)).with_job(Submitted("12", 0, 2)).folder / FILE
     path.write_text(json.dumps(json.loads(path.read_text()) | {name: value}))
     with pytest.raises(UserError, match="is no submission"):
         read_submission(path.parent)
@@ -186,15 +186,8 @@ def test_ids_that_are_none_of_the_batch_system_are_refused(
     tmp_path: Path, system: str, job_id: str
 ) -> None:
     written = submission_of(new_folder(tmp_path), system=system)
-    written.with_job(Submitted((job_id,), 0, 2))
+    written.with_job(Submitted(job_id, 0, 2))
     with pytest.raises(UserError, match=f"is no id of a job of {system}"):
-        read_submission(written.folder)
-
-
-@pytest.mark.parametrize("ids", [(), ("12", "13", "14")])
-def test_a_job_has_one_id_or_one_for_each_worker(tmp_path: Path, ids: tuple[str, ...]) -> None:
-    written = submission_of(new_folder(tmp_path)).with_job(Submitted(ids, 0, 2))
-    with pytest.raises(UserError, match="neither one id nor one for each worker"):
         read_submission(written.folder)
 
 

@@ -43,7 +43,7 @@ def test_a_job_is_submitted_by_the_site_s_command(commands: Path, tmp_path: Path
     system, queue = lsf()
     script = tmp_path / "a job.sh"
     job = job_of(tmp_path, first_worker=3, node="n2", name="a b")
-    assert system.submit(script, queue, job) == Submitted(("17",), 3, 1)
+    assert system.submit(script, queue, job) == Submitted("17", 3, 1)
     assert arguments(told) == [
         [
             *("-J", "a-b", "-q", "normal", "-W", "120", "-n", "32", "-R", "span[hosts=1]"),
@@ -113,7 +113,7 @@ def test_where_the_commands_are_not_that_is_told(tmp_path: Path) -> None:
 
 def polled(commands: Path, script: str, *ids: str) -> list[JobState]:
     install(commands, "bjobs", script)
-    jobs = [Submitted((job_id,), number, 1) for number, job_id in enumerate(ids)]
+    jobs = [Submitted(job_id, number, 1) for number, job_id in enumerate(ids)]
     return system_of(SITE).poll(jobs)
 
 
@@ -161,7 +161,7 @@ def test_each_job_is_asked_for_in_plain_words(
 ) -> None:
     monkeypatch.setenv("LC_ALL", "xx_XX.UTF-8")
     told = install_recorder(commands, "bjobs", "[ $LC_ALL = C ] && echo RUN")
-    states = system_of(SITE).poll([Submitted(("17",), 0, 1), Submitted(("18",), 1, 1)])
+    states = system_of(SITE).poll([Submitted("17", 0, 1), Submitted("18", 1, 1)])
     assert [state.state for state in states] == ["running", "running"]
     question = ["-a", "-noheader", "-o", "stat pend_reason"]
     assert arguments(told) == [[*question, "17"], [*question, "18"]]
@@ -172,7 +172,7 @@ def test_a_system_that_does_not_answer_is_asked_once(
 ) -> None:
     monkeypatch.setattr("runners.batch_systems.commands.POLL_LIMIT_S", 0.3)
     told = install_recorder(commands, "bjobs", "exec sleep 600")
-    states = system_of(SITE).poll([Submitted((number,), 0, 1) for number in ("17", "18", "19")])
+    states = system_of(SITE).poll([Submitted(number, 0, 1) for number in ("17", "18", "19")])
     assert {state.state for state in states} == {"unknown"}
     assert all("did not answer within 0.3 s" in state.reason for state in states)
     assert len(arguments(told)) <= 1
@@ -181,7 +181,7 @@ def test_a_system_that_does_not_answer_is_asked_once(
 def test_each_job_is_cancelled_and_only_a_job_that_lives_is_a_problem(commands: Path) -> None:
     gone = 'echo "Job <$1>: Job has already finished" >&2; exit 255'
     told = install_recorder(commands, "bkill", gone)
-    jobs = [Submitted(("17",), 0, 1), Submitted(("18",), 1, 1)]
+    jobs = [Submitted("17", 0, 1), Submitted("18", 1, 1)]
     assert system_of(SITE).cancel(jobs) == ""
     assert arguments(told) == [["17"], ["18"]]
     install(commands, "bkill", "[ $1 = 17 ] || { echo 'Job <18>: denied' >&2; exit 255; }")
@@ -200,7 +200,7 @@ def test_placeholders_are_filled_once_and_other_braces_stay(commands: Path, tmp_
     )
     site = parse_site(text.encode(), "x.yaml")
     script = tmp_path / "{name}"
-    assert system_of(site).submit(script, queue_of(site), job_of(tmp_path)).ids == ("7",)
+    assert system_of(site).submit(script, queue_of(site), job_of(tmp_path)).job_id == "7"
     assert arguments(told) == [["{other}", "0:01:30=2", str(script)]]
 
 

@@ -14,7 +14,7 @@ from runners.batch_systems.pbs import Pbs, read_qstat
 from tests.runners.batch.asked import RECORDED, arguments, install_recorder, job_of, queue_of
 from tests.runners.fake_commands import install
 
-ONE, ARRAY = Submitted(("24.vm",), 0, 1), Submitted(("26[].vm",), 0, 4)
+ONE, ARRAY = Submitted("24.vm", 0, 1), Submitted("26[].vm", 0, 4)
 
 
 @pytest.mark.parametrize("odd", [" ", ":", ","])
@@ -29,7 +29,7 @@ def states(commands: Path, recording: str, *jobs: Submitted) -> list[JobState]:
 
 
 def test_subjobs_of_an_array_have_states_of_their_own(commands: Path) -> None:
-    array = Submitted(("11[].vm",), 0, 3)
+    array = Submitted("11[].vm", 0, 3)
     began = "Job Array Began at Sat Nov 21 at 23:04"
     assert states(commands, "waiting", array) == [
         JobState(0, "11[0].vm", "running", "", "vm"),
@@ -45,7 +45,7 @@ def test_subjobs_of_an_array_have_states_of_their_own(commands: Path) -> None:
 def test_a_job_says_who_holds_it_that_it_can_never_run_or_what_it_waits_for(
     commands: Path,
 ) -> None:
-    jobs = [Submitted((f"{number}.vm",), 0, 1) for number in (12, 13, 14)]
+    jobs = [Submitted(f"{number}.vm", 0, 1) for number in (12, 13, 14)]
     never = "Can Never Run: Insufficient amount of resource: ncpus (R: 64 A: 2 T: 2)"
     assert states(commands, "waiting", *jobs) == [
         JobState(0, "12.vm", "held", "Hold_Types u"),
@@ -59,7 +59,7 @@ def test_a_job_that_was_ended_at_its_limit_says_so(commands: Path) -> None:
         "Job run at Sat Nov 21 at 23:01 on (vm:ncpus=2) and exceeded resource walltime, "
         "Exit_status -29"
     )
-    assert states(commands, "walltime", Submitted(("4.vm",), 0, 1)) == [
+    assert states(commands, "walltime", Submitted("4.vm", 0, 1)) == [
         JobState(0, "4.vm", "ended", said, "vm")
     ]
 

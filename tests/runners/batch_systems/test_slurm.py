@@ -78,8 +78,8 @@ def states(commands: Path, answer: str, *jobs: Submitted) -> dict[str, tuple[str
 
 def test_recorded_states_of_jobs_and_tasks_are_read(commands: Path) -> None:
     answer = (RECORDED / "slurm" / "squeue-22.05.txt").read_text()
-    jobs = [Submitted((str(number),), 0, 1) for number in (7, 1, 9, 11, 10, 99)]
-    assert states(commands, answer, *jobs, Submitted(("8",), 0, 4)) == {
+    jobs = [Submitted(str(number), 0, 1) for number in (7, 1, 9, 11, 10, 99)]
+    assert states(commands, answer, *jobs, Submitted("8", 0, 4)) == {
         "7": ("ended", "CANCELLED", ""),
         "1": ("ended", "COMPLETED", "n1"),
         "9": ("queued", "DependencyNeverSatisfied", ""),
@@ -95,7 +95,7 @@ def test_recorded_states_of_jobs_and_tasks_are_read(commands: Path) -> None:
 
 def test_newer_versions_answer_alike(commands: Path) -> None:
     answer = (RECORDED / "slurm" / "squeue-26.05.txt").read_text()
-    assert states(commands, answer, Submitted(("1",), 0, 2)) == {
+    assert states(commands, answer, Submitted("1", 0, 2)) == {
         "1_0": ("queued", "", ""),
         "1_1": ("queued", "", ""),
     }
@@ -103,7 +103,7 @@ def test_newer_versions_answer_alike(commands: Path) -> None:
 
 def test_a_reason_with_blanks_and_bars_spoils_nothing(commands: Path) -> None:
     answer = "4|PENDING|ReqNodeNotAvail, UnavailableNodes:n3 | or so|\n5|RUNNING|None|n2\n"
-    assert states(commands, answer, Submitted(("4",), 0, 1), Submitted(("5",), 1, 1)) == {
+    assert states(commands, answer, Submitted("4", 0, 1), Submitted("5", 1, 1)) == {
         "4": ("queued", "ReqNodeNotAvail, UnavailableNodes:n3 | or so", ""),
         "5": ("running", "", "n2"),
     }
@@ -127,8 +127,8 @@ def clusters(commands: Path) -> Path:
     return commands
 
 
-HERE, THERE = Submitted(("41",), 0, 1), Submitted(("41;there",), 1, 1)
-ARRAY_THERE = Submitted(("42;there",), 2, 2)
+HERE, THERE = Submitted("41", 0, 1), Submitted("41;there", 1, 1)
+ARRAY_THERE = Submitted("42;there", 2, 2)
 
 
 def test_each_cluster_is_asked_for_its_own_jobs(
@@ -151,7 +151,7 @@ def test_each_cluster_is_asked_for_its_own_jobs(
 
 @pytest.mark.usefixtures("clusters")
 def test_a_cluster_that_is_away_leaves_its_jobs_unknown_and_no_others() -> None:
-    away = Submitted(("7;away",), 1, 1)
+    away = Submitted("7;away", 1, 1)
     here, gone = Slurm().poll([HERE, away])
     assert here.state == "running"
     assert gone.state == "unknown"
@@ -167,12 +167,12 @@ def test_jobs_are_cancelled_in_their_cluster(commands: Path) -> None:
 
 def test_a_job_follows_another_in_the_same_cluster(commands: Path, tmp_path: Path) -> None:
     told = install_recorder(commands, "sbatch", "echo '43;there'")
-    job = job_of(tmp_path, after=THERE.ids)
+    job = job_of(tmp_path, after=THERE.job_id)
     script = Slurm().script(queue_of("slurm"), job)
     assert "#SBATCH --dependency=afterany:41\n" in script
     assert "#   sbatch --parsable --clusters=there THIS-FILE\n" in script
     taken = Slurm().submit(tmp_path / "job.sh", queue_of("slurm"), job)
-    assert taken.ids == ("43;there",)
+    assert taken.job_id == "43;there"
     assert arguments(told) == [["--parsable", "--clusters=there", str(tmp_path / "job.sh")]]
 
 
