@@ -26,8 +26,8 @@ def queue_of(site: Site) -> Queue:
     """Return the queue of a site; raises UserError when it has none."""
     if site.queue is None:
         raise UserError(
-            f"site {site.name} has no batch system: its file says no batch_system; expected one of "
-            f"{', '.join(BATCH_SYSTEMS)} or a table of commands, and time_limit; see docs/batch.md"
+            f"site {site.name} has no batch system: its file lacks batch_system; expected "
+            f"{', '.join(BATCH_SYSTEMS)} or a table of commands; see docs/batch.md"
         )
     return site.queue
 
