@@ -155,8 +155,8 @@ def submit(study: Path, results: Path, case_ids: Sequence[str], runs: int) -> No
     write_submission(
         Submission(
             folder=folder, study=str(study), name=declared.name, digest=declared.digest,
-            results=str(results), site="none", system="slurm", how="per-node", pool="",
-            time_limit_s=3600.0, kinds=None, allow_emulation=False, submitted_at=utc_now(),
+            results=str(results), site="none", site_path="", system="slurm", how="per-node",
+            pool="", time_limit_s=3600.0, kinds=None, allow_emulation=False, submitted_at=utc_now(),
             arguments=(str(study),), workers=(worker,), jobs=(),
         )
     )  # fmt: skip
