@@ -1,4 +1,4 @@
-"""From results to their answer: samples, comparisons, verdicts, drift; of a race, its advice."""
+"""From results to their answer: samples, comparisons, decisions, drift; of a race, its advice."""
 
 from __future__ import annotations
 
@@ -30,8 +30,6 @@ from analysis.statistics.modes import Modes, modes_of, within_units
 from analysis.statistics.sample import Sample, describe
 from analysis.statistics.unlike import SlowRuns, slow_runs
 from analysis.tables.means import caption
-from analysis.verdict.answers import Rules, verdicts_of
-from analysis.verdict.causes import disturbed_against_others
 from analysis.verdict.comparisons import (
     Key,
     compare_all,
@@ -40,7 +38,8 @@ from analysis.verdict.comparisons import (
     questions_by,
     with_shapes,
 )
-from analysis.verdict.headline import headline_of
+from analysis.verdict.decisions import Rules, decisions_of, largest_gains
+from analysis.verdict.disturbed import disturbed_against_others
 from analysis.verdict.model import CaseFinding, Comparison, Findings, Outlier, TableFindings
 from analysis.verdict.slowdowns import slowdowns_of
 from analysis.verdict.values import (
@@ -117,13 +116,13 @@ def analyze(results: Results, margin: float = MARGIN, baseline: str | None = Non
         footnotes += other_reading(cases, baselines, comparisons, asked, margin)
     drift = _drift(results.runs.frame) if results.runs else None
     advice = advice_of(results, drift)
-    headline_texts = _headline_of_race(advice) if raced else headline_of(tables)
     more = max((each.useful_repetitions for each in comparisons.values()), default=0)
     return Answer(
         margin,
         tables,
         drift,
-        headline_texts,
+        headline=_headline_of_race(advice) if raced else (),
+        largest_gains=tuple(largest_gains(tables)),
         comparisons=len(comparisons),
         questions=len({question(key) for key in comparisons}),
         look=look,
@@ -201,20 +200,14 @@ def _fixed_time(results: Results) -> frozenset[str]:
     return frozenset(str(case_id) for case_id in frame["case_id"][frame["fixed_time"]].unique())
 
 
-def _mixed(results: Results) -> str:
-    """Return why imported means of several nodes or studies have no verdict; empty for others.
+def _mixed(results: Results) -> tuple[str, ...]:
+    """Return the nodes and studies of imported means of several, which have no decision.
 
-    Runs of several are refused before this (analysis.results.sources).
+    It is empty for others. Runs of several are refused before this (analysis.results.sources).
     """
     named = {(case.key.study, case.key.node_id) for case in results.cases}
     known = {tuple(filter(None, names)) for names in named} - {()}
-    if len(known) < 2:
-        return ""
-    mixed = ", ".join(sorted(one_line("/".join(names)) for names in known))
-    return (
-        f"Not compared: the results of several nodes or studies stand in one folder ({mixed}); put "
-        "each of them into a folder of its own."
-    )
+    return tuple(sorted(one_line("/".join(names)) for names in known)) if len(known) > 1 else ()
 
 
 def _objectives(
@@ -386,10 +379,10 @@ def _table(cases: Sequence[CaseFinding], rules: Rules, *, answered: bool) -> Tab
     marked = tuple(replace(case, on_front=case.case_id in front) for case in cases)
     summaries = [case.summary for case in cases]
     objectives = objectives_of(summaries)
-    verdicts = verdicts_of(marked, objectives, rules) if answered else ()
+    decisions = decisions_of(marked, objectives, rules) if answered else ()
     fixed = any(case.case_id in rules.fixed_time for case in cases)
     key, title = summaries[0].key.table, caption(summaries)
-    return TableFindings(title, key, marked, verdicts, objectives, fixed)
+    return TableFindings(title, key, marked, decisions, objectives, fixed)
 
 
 def _drift(frame: pd.DataFrame) -> Drift:

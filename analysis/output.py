@@ -150,7 +150,7 @@ def _write_answer(folder: Path) -> tuple[Results, Answer, Answers, tuple[Path, .
     from analysis.findings.answers import answers_of
     from analysis.recommendation import advice_markdown
     from analysis.report.page import FILE, report_html
-    from analysis.verdict.text import as_markdown
+    from analysis.verdict_text.document import as_markdown
 
     results = open_results(str(folder))
     tables = tables_of_nodes([node_of(results)], Choice("short"))

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.advice.lines import Line
-from analysis.advice.model import Candidate, Caveat, Confirmation
+from analysis.advice.model import Candidate, AdviceCaveat, Confirmation
 from analysis.results.node_files import cpus_of
 from analysis.statistics.drift import Drift, Trend
 from configs.mapping import WITHIN_THE_RUN
@@ -25,7 +25,7 @@ def caveats_of(
     confirmation: Confirmation | None,
     drift: Drift | None,
     runs: pd.DataFrame,
-) -> Iterator[Caveat]:
+) -> Iterator[AdviceCaveat]:
     """Yield what to know of an answer that rests on these `runs`.
 
     `drift` is that of all runs of the results.
@@ -34,29 +34,29 @@ def caveats_of(
     yield from _disturbed(runs)
     yield from _oversubscribed(taken)
     if reference.start and reference.start.removed:
-        yield Caveat("unset", reference.start.removed)
+        yield AdviceCaveat("unset", reference.start.removed)
     if best:
         yield from _loaded(best, reference)
         yield from _placement([best, reference])
     yield from _noise(state)
     attempts = runs["attempt"].dropna().nunique()
     if attempts > 1:
-        yield Caveat("attempts", numbers={"attempts": attempts})
+        yield AdviceCaveat("attempts", numbers={"attempts": attempts})
     yield from _drift(drift)
     if confirmation and confirmation.slow_runs:
         mine, other = confirmation.slow_runs
         if mine.count or other.count:
             numbers = {"best": mine.count, "best_runs": mine.n}
             numbers |= {"reference": other.count, "reference_runs": other.n}
-            yield Caveat("slow runs", numbers=numbers)
+            yield AdviceCaveat("slow runs", numbers=numbers)
 
 
-def settings_of(lines: Sequence[Line]) -> Iterator[Caveat]:
+def settings_of(lines: Sequence[Line]) -> Iterator[AdviceCaveat]:
     """Yield what has to be set, by the first line of each tool, before the command is worth it."""
     lines_by_tool = {line.tool: line for line in reversed(lines)}
     for tool in ("governor", "scheduler"):
         if tool in lines_by_tool:
-            yield Caveat("setting", (tool,), text=lines_by_tool[tool].text)
+            yield AdviceCaveat("setting", (tool,), text=lines_by_tool[tool].text)
 
 
 def disturbed_runs(runs: pd.DataFrame) -> list[set[str]]:
@@ -68,58 +68,60 @@ def disturbed_runs(runs: pd.DataFrame) -> list[set[str]]:
     return [names for names in by_run if names]
 
 
-def _disturbed(runs: pd.DataFrame) -> Iterator[Caveat]:
+def _disturbed(runs: pd.DataFrame) -> Iterator[AdviceCaveat]:
     """Yield how many runs were disturbed, and by what."""
     by_run = disturbed_runs(runs)
     if 2 * len(by_run) > len(runs):
-        yield Caveat("mostly disturbed", numbers={"count": len(by_run), "runs": len(runs)})
+        yield AdviceCaveat("mostly disturbed", numbers={"count": len(by_run), "runs": len(runs)})
     causes = Counter(name for names in by_run for name in sorted(names))
     for cause, times in causes.most_common():
-        yield Caveat("disturbed", (cause,), {"count": times, "runs": len(runs)})
+        yield AdviceCaveat("disturbed", (cause,), {"count": times, "runs": len(runs)})
 
 
-def _oversubscribed(taken: Candidate) -> Iterator[Caveat]:
+def _oversubscribed(taken: Candidate) -> Iterator[AdviceCaveat]:
     key = taken.summary.key
     cpus = len(set(cpus_of(key.cpus)))
     threads = key.table.threads * (key.table.ranks or 1)
     if 0 < cpus < threads:
-        yield Caveat("oversubscribed", numbers={"threads": threads, "cpus": cpus})
+        yield AdviceCaveat("oversubscribed", numbers={"threads": threads, "cpus": cpus})
 
 
-def _loaded(best: Candidate, reference: Candidate) -> Iterator[Caveat]:
+def _loaded(best: Candidate, reference: Candidate) -> Iterator[AdviceCaveat]:
     """Yield what does a part of its work within the time of one of both cases alone."""
     mine, other = (case.summary.key.mechanism for case in (best, reference))
     for mechanism, case in ((mine, best), (other, reference)):
         if mine != other and mechanism in WITHIN_THE_RUN:
-            yield Caveat("loaded", (str(mechanism), case.name))
+            yield AdviceCaveat("loaded", (str(mechanism), case.name))
 
 
-def _placement(cases: Sequence[Candidate]) -> Iterator[Caveat]:
+def _placement(cases: Sequence[Candidate]) -> Iterator[AdviceCaveat]:
     for case in cases:
         if case.placed.lost:
             made = case.placed.proved + case.placed.lost
             numbers = {"lost": case.placed.lost, "runs": made}
             numbers |= {"unproved": case.placed.unproved, "violated": case.placed.violated}
-            yield Caveat("placement", (case.name,), numbers)
+            yield AdviceCaveat("placement", (case.name,), numbers)
 
 
-def _noise(state: RaceState) -> Iterator[Caveat]:
+def _noise(state: RaceState) -> Iterator[AdviceCaveat]:
     if state.noise is None or state.noise <= MAX_NOISE:
         return
-    yield Caveat("noise", numbers={"deviation": state.noise})
+    yield AdviceCaveat("noise", numbers={"deviation": state.noise})
     if cut := sum(case.why == "far worse" for case in state.eliminated):
         numbers = {"cases": cut, "most_deviation": MAX_NOISE}
-        yield Caveat("noisy first runs", numbers=numbers)
+        yield AdviceCaveat("noisy first runs", numbers=numbers)
 
 
-def _drift(drift: Drift | None) -> Iterator[Caveat]:
+def _drift(drift: Drift | None) -> Iterator[AdviceCaveat]:
     if drift is None:
         return
     for over, trend in (("time", drift.over_time), ("temperature", drift.over_temperature)):
         if trend and trend.found:
-            yield Caveat("drift", (over,), _change(trend))
+            yield AdviceCaveat("drift", (over,), _change(trend))
     for step in drift.steps:
-        yield Caveat("drift", (f"attempts {step.before} to {step.after}",), _change(step.trend))
+        yield AdviceCaveat(
+            "drift", (f"attempts {step.before} to {step.after}",), _change(step.trend)
+        )
 
 
 def _change(trend: Trend) -> dict[str, float]:

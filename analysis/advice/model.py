@@ -24,7 +24,7 @@ from runners.records.race_state import Eliminated, RaceState
 NOT_COMPARED = ("failed", "cannot run", "not placed", "same threads")
 Outcome = Literal["worse", "undecided", "not compared"]
 # Why an answer is to be taken with care, and the numbers of each:
-CaveatCode = Literal[
+AdviceCaveatCode = Literal[
     # most runs of the answer were disturbed: `count`, `runs`
     "mostly disturbed",
     # runs were disturbed, the names say by what: `count`
@@ -128,10 +128,10 @@ class Elimination:
 
 
 @dataclass(frozen=True)
-class Caveat:
+class AdviceCaveat:
     """A reason to take an answer with care: what it is about, in names, and its numbers."""
 
-    code: CaveatCode
+    code: AdviceCaveatCode
     names: tuple[str, ...] = ()
     numbers: Mapping[str, float] = field(default_factory=dict)
     text: str = ""
@@ -175,7 +175,7 @@ class Advice:
     lines: tuple[Line, ...]
     next_command: str
     why_no_reference: str
-    caveats: tuple[Caveat, ...]
+    caveats: tuple[AdviceCaveat, ...]
     entrants: int
     no_time: int
     runs_made: int
@@ -236,7 +236,7 @@ class Advice:
             return self.best
         return self.reference if self.state.decision == "no gain" else None
 
-    def caveat(self, code: CaveatCode) -> Caveat | None:
+    def caveat(self, code: AdviceCaveatCode) -> AdviceCaveat | None:
         """Return the caveat of a code; None where there is none."""
         return next((caveat for caveat in self.caveats if caveat.code == code), None)
 

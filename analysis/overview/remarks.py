@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 from analysis.findings.answers import Answers
@@ -17,13 +16,13 @@ from analysis.overview.grid import Overview, Setting, labels_of_cases, labels_of
 from analysis.results.case import PLACEMENTS, grouped
 from analysis.results.sources import Results
 from analysis.results.turns import ORDER
-from analysis.verdict.answers import answer_of
 from analysis.verdict.caveats import modes_in_words, out_of_turn, unlike_answers, unusable
-from analysis.verdict.headline import in_words
-from analysis.verdict.model import CaseFinding, Findings, TableFindings, Verdict
+from analysis.verdict.decisions import choice_of
+from analysis.verdict.model import CaseFinding, Decision, Findings, TableFindings
 from analysis.verdict.phrases import (
     FRACTIONS_TO,
     change_of_means,
+    instruction,
     listed,
     quantity,
     sentence,
@@ -110,7 +109,7 @@ def answer(findings: Findings, settings: Sequence[Setting]) -> list[str]:
     sentences: list[str] = []
     for objective in _answered(findings):
         verdicts = list(_advised(findings, settings, objective))
-        advised = [of for verdict, of in verdicts if verdict.answer != "undecided"]
+        advised = [of for verdict, of in verdicts if verdict.choice != "undecided"]
         if advised:
             unlike = unlike_answers(verdict for verdict, _ in verdicts)
             sentences.append(_answer(objective, advised, len(verdicts), unlike))
@@ -147,36 +146,29 @@ class _Advised(NamedTuple):
 
 def _advised(
     findings: Findings, settings: Sequence[Setting], objective: Objective
-) -> Iterator[tuple[Verdict, _Advised]]:
+) -> Iterator[tuple[Decision, _Advised]]:
     """Yield the verdicts in one objective that compare anything, and their advice."""
     labels = labels_of_verdicts(settings)
     for at, table in enumerate(findings.tables):
-        for verdict in table.verdicts:
+        for verdict in table.decisions:
             is_asked = verdict.objective.identity == objective.identity
-            if is_asked and verdict.answer != "not compared":
+            if is_asked and verdict.choice != "not compared":
                 label = labels[at, verdict.governor, verdict.beside]
-                yield verdict, _Advised(label, table, dict(_options(table, verdict)))
+                yield verdict, _Advised(label, table, dict(_options(verdict)))
 
 
-def _options(table: TableFindings, verdict: Verdict) -> Iterator[tuple[str, CaseFinding]]:
-    best = verdict.best
-    if verdict.answer == "no difference":
-        best = next(of for of in table.cases if of.is_baseline and _is_of(of, verdict))
-    if best is None:
+def _options(verdict: Decision) -> Iterator[tuple[str, CaseFinding]]:
+    if verdict.best is None:
         return
     others = [
-        case for case in verdict.also if case.comparisons[verdict.objective].outcome == "better"
+        rival.case
+        for rival in verdict.as_good
+        if rival.case.comparisons[verdict.objective].outcome == "better"
     ]
     options: dict[str, CaseFinding] = {}
-    for case in (best, *others):
-        answer = answer_of(case)
-        made = replace(verdict, answer=answer, best=case)
-        options.setdefault(in_words(answer, [(table, made)]), case)
+    for case in (verdict.best, *others):
+        options.setdefault(instruction(choice_of(case), case.summary), case)
     yield from options.items()
-
-
-def _is_of(case: CaseFinding, verdict: Verdict) -> bool:
-    return (case.governor, case.summary.key.beside) == (verdict.governor, verdict.beside)
 
 
 def _groups(advised: Sequence[_Advised]) -> list[tuple[str, list[_Advised]]]:

@@ -80,7 +80,7 @@ def _under(case: CaseFinding, *, has_governor: bool) -> str:
 def _cells(cases: Sequence[CaseFinding], table: TableFindings) -> dict[Objective, dict[str, Cell]]:
     cells: dict[Objective, dict[str, Cell]] = {}
     recommended = {
-        (verdict.best.case_id, verdict.objective) for verdict in table.verdicts if verdict.best
+        (verdict.best.case_id, verdict.objective) for verdict in table.decisions if verdict.best
     }
     columns = unique_names(case.full_mapping for case in cases)
     for objective in table.objectives:

@@ -17,7 +17,7 @@ from analysis.results.node_files import node_sheets
 from analysis.results.sources import Results
 from analysis.statistics.decision import MIN_TO_FORECAST
 from analysis.verdict.model import Findings
-from analysis.verdict.text import QUESTION
+from analysis.words import QUESTION
 from base.text import one_line, plural
 from base.units import duration
 

@@ -29,26 +29,24 @@ from analysis.format.numbers import three_digits
 from analysis.format.table import Column, Table, shared_notes
 from analysis.objectives import Objective
 from analysis.overview.grid import Overview
-from analysis.overview.remarks import remarks_by_label
+from analysis.overview.remarks import ANSWER, remarks_by_label
 from analysis.overview.settings import overviews_of
 from analysis.overview.terminal import grid_caption, what_is_undecided
 from analysis.overview.text import cell_text
 from analysis.records.files import write_file
 from analysis.report import sentences
 from analysis.report.affinity import experiments
-from analysis.report.cases import beyond_lines, case_table, cell_class, what_is_in
+from analysis.report.cases import cell_class, measured_columns
 from analysis.report.exclusions import excluded_runs, missing, places_of
 from analysis.report.reproduction import reproduction
 from analysis.results.instruments import instrument_tables, proof_sentence
 from analysis.results.node_files import node_sheets
 from analysis.results.sources import Results, open_results
 from analysis.tables.means import tables_of_cases
-from analysis.verdict.caveats import drift_sentences
 from analysis.verdict.model import Findings
-from analysis.verdict.price import price_sentences
-from analysis.verdict.slowdowns import slowdown_sentences, slowdown_table
-from analysis.verdict.tables import division_table, price_table
-from analysis.verdict.waiting import waiting_sentences
+from analysis.verdict_text.document import tables_of
+from analysis.verdict_text.legend import drift_notes
+from analysis.words import headline, program_notes
 from base.errors import UserError
 from base.text import as_typed, printable
 
@@ -110,24 +108,24 @@ def report_html(
     sheets = node_sheets(results)
     overviews = overviews_of(answer)
     means = tables_of_cases(results.cases, results.footnotes, off=results.off, share_notes=True)
-    # `analyze` and `tables_of_cases` group the cases alike.
-    tables = [case_table(of, each) for of, each in zip(answer.tables, means, strict=True)]
+    tables = list(map(measured_columns, means))
     again = reproduction(results, places, sheets)
-    said, *others = remarks_by_label(results, answer, answers, overviews)
+    remarks = remarks_by_label(results, answer, answers, overviews)
     return _template().render(
         results=results,
         answer=answer,
         title=_title(results),
         days=" to ".join(dict.fromkeys(results.days or ())),
-        question=sentences.question(answer, results.title),
+        question=results.title,
         sheets=sheets,
         overviews=overviews,
         objectives=_objectives(overviews),
         legend=sentences.legend(overviews, answer),
-        said=said[1],
-        remarks=others,
+        said=headline(answer),
+        remarks=[(label, texts) for label, texts in remarks if label != ANSWER],
         undecided=what_is_undecided(answer),
         plane=_plane(results, answer),
+        # `analyze` and `tables_of_cases` group the cases alike.
         tables=list(zip(answer.tables, tables, strict=True)),
         shared=list(shared_notes(tables)),
         of_tables=_explained_once(of_tables),
@@ -277,19 +275,14 @@ def _template() -> Template:
         "cell_class": cell_class,
         "cell_text": cell_text,
         "grid_caption": grid_caption,
-        "what_is_in": what_is_in,
-        "beyond_lines": beyond_lines,
         # Templates build the sentences and tables of an answer themselves.
         "sentences": sentences,
         "recommendation": recommendation,
         "proof_sentence": proof_sentence,
-        "price_sentences": price_sentences,
-        "waiting_sentences": waiting_sentences,
-        "slowdown_sentences": slowdown_sentences,
-        "slowdown_table": slowdown_table,
-        "drift_sentences": drift_sentences,
-        "division_table": division_table,
-        "price_table": price_table,
+        "tables_of": tables_of,
+        "program_notes": program_notes,
+        "drift_notes": drift_notes,
+        "conclusions": conclusions,
         "compare_tables": compare_tables,
     }
     return environment.get_template("report.html.jinja")

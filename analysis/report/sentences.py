@@ -1,4 +1,4 @@
-"""The report's own sentences: the question, the extent, the level, a node's picture."""
+"""What stands beside the report's tables: the extent, the legend, the level, a node's picture."""
 
 from __future__ import annotations
 
@@ -12,39 +12,8 @@ from analysis.overview.text import signs
 from analysis.results.node_files import NodeSheet
 from analysis.results.sources import Results
 from analysis.verdict.model import Findings
-from analysis.verdict.phrases import listed, sentence
-from analysis.verdict.text import of_looks
+from analysis.verdict_text.legend import of_looks
 from base.text import plural
-
-_MAX_NAMED = 6
-
-
-def question(findings: Findings, title: str | None) -> str:
-    """Return what was asked: a study's title, else what the tables answer."""
-    if title:
-        return title
-    apps = list(dict.fromkeys(table.key.app for table in findings.tables))
-    if not apps:
-        return "Which CPUs should programs run on?"
-    named = _some(apps, "others", "and")
-    if findings.raced:
-        return f"On which CPUs, and with how many threads, should {named} run?"
-    return f"Which CPUs should {named} run on, with {_threads(findings)}?"
-
-
-def _threads(findings: Findings) -> str:
-    """Return the numbers of threads, and of ranks where there are some, of all tables."""
-    keys = sorted((table.key for table in findings.tables), key=lambda key: key.threads)
-    if any(key.ranks for key in keys):
-        by_ranks = sorted(keys, key=lambda key: key.ranks or 0)
-        return _some(list(dict.fromkeys(key.threads_in_words for key in by_ranks)), "more", "or")
-    counts = _some(list(dict.fromkeys(str(key.threads) for key in keys)), "more", "or")
-    return f"{counts} {'thread' if counts == '1' else 'threads'}"
-
-
-def _some(names: Sequence[str], others: str, last: str) -> str:
-    """Return the first names as a list, with a word for the others."""
-    return listed([*names[:_MAX_NAMED], *([others] if len(names) > _MAX_NAMED else [])], last)
 
 
 def extent(results: Results, findings: Findings) -> str:
@@ -99,15 +68,14 @@ def _dates(first: float, last: float) -> str:
     return f"from {start:%Y-%m-%d %H:%M} to {end:%Y-%m-%d %H:%M} UTC"
 
 
-def tested_together(findings: Findings) -> str:
+def tested_together(findings: Findings) -> list[str]:
     """Return which comparisons share a level, and which level it is."""
     text = (
         "The comparisons of one table, governor and objective share one level (Holm, 5 %): "
-        f"{plural(findings.comparisons, 'comparison')}, which ask "
+        f"{plural(findings.comparisons, 'comparison')} in "
         f"{plural(findings.questions, 'such question')}."
     )
-    looks = of_looks(findings.look)
-    return f"{text} {sentence(looks)}." if looks else text
+    return [text, *filter(None, [of_looks(findings.look)])]
 
 
 def node_alt(node: NodeSheet) -> str:

@@ -1,6 +1,6 @@
-"""The findings on results as data: samples, comparisons and verdicts, table by table.
+"""The findings on results as data: samples, comparisons and decisions, table by table.
 
-`analysis.answer.analyze` makes them; figures, report, compare and sentences only read them.
+`analysis.answer.analyze` makes them; words, tables, figures and the report only read them.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any, Literal
 
 from analysis.objectives import ENERGY, OBJECTIVES, TIME, Objective
 from analysis.records.keys import TableKey
@@ -16,11 +17,14 @@ from analysis.statistics.decision import MIN_TO_FORECAST, ONLY_LOOK, Forecast, L
 from analysis.statistics.difference import Difference, Estimand
 from analysis.statistics.drift import Drift
 from analysis.statistics.modes import Modes
-from analysis.statistics.sample import Sample
+from analysis.statistics.sample import Interval, Sample
 from analysis.statistics.unlike import SlowRuns
 from base.text import one_line
 from runners.records.lost_runs import LostRuns
 from runners.records.placed_runs import PlacedRuns
+
+# What to do with threads. `use`: take a mapping of which it is not known what it does.
+Choice = Literal["leave", "confine", "pin", "use", "undecided", "not compared"]
 
 
 @dataclass(frozen=True)
@@ -206,48 +210,100 @@ class CaseFinding:
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """To pin or not to pin, for one table, governor, co-runner (None: none) and objective.
+class Caveat:
+    """What limits numbers, or why there are none: a code, the cases (case_ids), and its facts.
 
-    `answer` is `pin`, `confine` (a set of CPUs, threads not bound one by one), `leave` (to the OS
-    scheduler), `use` (a mapping of which it is not known what it does), `no difference`,
-    `undecided` or `not compared`. `best` is the case that is recommended, None when none is.
-    `sentences` begin with the answer; `beyond` are those that say what no table shows. `also` has
-    the cases that are equivalent to the best, cannot be told from it, or may be better.
-    `means_disagree`: mean and typical value of a case disagree. `unlike_means`: of a case that the
-    answer rests on, how many times a deviation is another (`Comparison.unlike_means`).
+    The codes and their facts are those of `analysis.words.TEMPLATES`. Facts are unrounded numbers,
+    names and reasons from records. Without cases it is of the whole configuration.
+    """
+
+    code: str
+    cases: tuple[str, ...] = ()
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Gain:
+    """How a case compares with its baseline, told because it is the best of `among` cases.
+
+    The interval of the ratio is widened for that choice; None for values without spread.
+    """
+
+    ratio: float
+    interval: Interval | None
+    among: int
+
+
+@dataclass(frozen=True)
+class AsGood:
+    """A case that may do as well as the best, with its outcome against the best.
+
+    That is `equivalent`, `undecided`, or `better` where it is undecided against the baseline.
+    """
+
+    case: CaseFinding
+    outcome: Outcome
+
+
+@dataclass(frozen=True)
+class MeasureChange:
+    """A measure that differs as well: its means of a case and of the baseline, without a test."""
+
+    measure: str
+    kind: str | None
+    baseline: float
+    mean: float
+
+
+@dataclass(frozen=True)
+class Decision:
+    """To pin or not to pin, for one configuration and objective.
+
+    A configuration is a table's cases under one governor, beside one co-runner (None: none).
+    `best` is the case to take, the baseline where none is better; None where nothing is decided.
+    `gain` is that of the best over the baseline, None for the baseline. `as_good` are those that
+    may do as well. `lacking` says why the configuration, or cases of it, are not compared.
+    `goes_with` are the other measures of `explained`, the best case or the one that loses least.
+    `unlike_means` is, of the cases that the choice rests on, how many times a deviation is another
+    (`Comparison.unlike_means`).
     """
 
     objective: Objective
     governor: str
-    answer: str
-    best: CaseFinding | None
-    sentences: tuple[str, ...]
-    also: tuple[CaseFinding, ...] = ()
-    means_disagree: bool = False
+    beside: str | None
+    choice: Choice
+    best: CaseFinding | None = None
+    gain: Gain | None = None
+    as_good: tuple[AsGood, ...] = ()
+    lacking: tuple[Caveat, ...] = ()
+    explained: CaseFinding | None = None
+    goes_with: tuple[MeasureChange, ...] = ()
     unlike_means: float = 1.0
-    beside: str | None = None
-    beyond: tuple[str, ...] = ()
 
-    @property
-    def setting(self) -> str:
-        """The governor, and what ran beside the cases if anything did."""
-        return f"{self.governor}, beside {self.beside}" if self.beside else self.governor
+
+@dataclass(frozen=True)
+class LargestGain:
+    """The largest gain in an objective, with its interval widened for all cases of the results."""
+
+    objective: Objective
+    table: TableFindings
+    case: CaseFinding
+    gain: Gain
 
 
 @dataclass(frozen=True)
 class TableFindings:
     """One table: an app, variant, size, number of ranks and threads, schedule and wait policy.
 
-    `title` names it on one line; `verdicts` are by governor and objective. `objectives` are what
-    its cases are compared by: those of every program, then what this one prints. `fixed_time`: it
-    runs as long as it is told, and is compared by the latter alone.
+    `title` names it on one line; `decisions` are by configuration and objective. `objectives` are
+    what its cases are compared by: those of every program, then what this one prints. `fixed_time`:
+    it runs as long as it is told, and is compared by the latter alone.
     """
 
     title: str
     key: TableKey
     cases: tuple[CaseFinding, ...]
-    verdicts: tuple[Verdict, ...]
+    decisions: tuple[Decision, ...]
     objectives: tuple[Objective, ...] = OBJECTIVES
     fixed_time: bool = False
 
@@ -284,8 +340,8 @@ class Findings:
 
     `margin` is the equivalence margin as a share (0.01 is 1 %); `comparisons` is how many there
     are, in so many `questions`, each of which has a Holm correction of its own; `look` is
-    this interim analysis; `headline` answers the
-    question in one or two sentences. Cases that `raced` have no verdicts, but an advice.
+    this interim analysis. Cases that `raced` have no decisions, but an advice, which `headline`
+    has in short.
     `next_command` is what brings an answer that is still open; empty where nothing is known to. It
     takes about `next_s` seconds, NaN where that is not known.
     `units` is of how many boots or days the runs are, 0 where there are no runs.
@@ -294,7 +350,8 @@ class Findings:
     margin: float
     tables: tuple[TableFindings, ...]
     drift: Drift | None
-    headline: tuple[str, ...]
+    headline: tuple[str, ...] = ()
+    largest_gains: tuple[LargestGain, ...] = ()
     comparisons: int = 0
     questions: int = 0
     look: Look = ONLY_LOOK

@@ -10,13 +10,11 @@ from analysis.format.numbers import ends, fixed, rounded
 from analysis.objectives import Objective
 from analysis.records.keys import Placing
 from analysis.results.case import Case
-from analysis.statistics.decision import MIN_TO_FORECAST, interval_of_selected
 from analysis.statistics.difference import Difference
 from analysis.statistics.sample import LEVEL, Interval
-from analysis.verdict.model import CaseFinding, Comparison
+from analysis.verdict.model import CaseFinding, Choice
 from base.text import one_line, plural
 from configs.scheduling import KERNEL, words_of
-from configs.study import CURRENT_GOVERNOR
 
 # From the first on, changes are given as a ratio; up to the second, as a fraction.
 TIMES_FROM = 2.0
@@ -115,16 +113,6 @@ def change_within(difference: Difference, of: Objective | Quantity, interval: In
     return replace(_change(difference.ratio, interval.half_width, what), interval=shown)
 
 
-def best_change(comparison: Comparison, among: int) -> Change:
-    """Return the difference of the best of several cases in words.
-
-    It was told because it is the largest, and large: its interval takes both into account.
-    """
-    difference = comparison.difference
-    interval = interval_of_selected(difference, comparison.p_different, among)
-    return replace(change_within(difference, comparison.objective, interval), among=among)
-
-
 def change_of_means(ratio: float, of: Objective | Quantity) -> Change:
     """Return a ratio of means in words, without an interval."""
     return _change(ratio, 0.0, quantity(of))
@@ -220,14 +208,6 @@ def sentence(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def governor(case: CaseFinding) -> str:
-    """Return a case's governor, with what was in force where the study took what there was."""
-    read = case.summary.circumstances.governors_read
-    if case.governor == CURRENT_GOVERNOR and read:
-        return one_line(f"{case.governor} ({', '.join(read)})")
-    return one_line(case.governor)
-
-
 def place(case: Case) -> str | None:
     """Return the CPUs that a case's mapping selects, in words; None for a selection unknown."""
     return _PLACES.get(str(case.key.placing.selection))
@@ -318,13 +298,18 @@ def and_others(cases: Sequence[CaseFinding]) -> list[str]:
     return [f"{plural(more, 'other')} in the table"] if more > 0 else []
 
 
-def needed(comparison: Comparison) -> list[str]:
-    """Return how many more repetitions would decide, in a list; empty where nobody can tell."""
-    difference, more = comparison.difference, comparison.more
-    if more is not None:
-        return [f"{more.half} to {more.most} more repetitions would decide"]
-    if difference.units > 1:
-        return ["more boots or days would tell more than more repetitions"]
-    if difference.n >= MIN_TO_FORECAST:
-        return ["even a thousand repetitions might not decide"]
-    return []
+def instruction(choice: Choice, case: Case) -> str:
+    """Return a choice without its number of threads: `pin threads on the P-cores`."""
+    binding = {"pin": "pin", "confine": "set", "leave": "none"}.get(choice)
+    placings = (("threads", case.key.of_threads), ("virtual CPUs", case.key.of_vcpus))
+    placed = " and ".join(
+        what for what, placing in placings if placing and placing.binding == binding
+    )
+    where = place(case)
+    text = {
+        "pin": f"pin {placed} on {where}" if where else f"pin {placed}",
+        "confine": f"confine {placed} to {where or 'a set of CPUs'}",
+        "leave": f"leave {placed} to {placer(case)}",
+    }.get(choice, f"use {case.key.mapping}")
+    under = f", under {placer(case)}" if case.key.scheduling and choice != "leave" else ""
+    return one_line(f"{text}{under}")

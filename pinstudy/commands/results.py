@@ -185,8 +185,9 @@ def verdict_command(
     from analysis.overview.terminal import overview_lines
     from analysis.records.files import rerun_hint, write_file
     from analysis.results.sources import open_results, sources_below
-    from analysis.verdict.text import as_data, as_markdown, as_text
-    from analysis.words import levers_tables
+    from analysis.verdict.data import as_data
+    from analysis.verdict_text.document import as_markdown, as_text
+    from analysis.verdict_text.levers import levers_tables
     from configs.values import share_option
 
     share = share_option("--margin", margin)

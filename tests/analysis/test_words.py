@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
+
 from analysis.answer import analyze
 from analysis.findings.answers import Answers, answers_of
 from analysis.findings.best_cases import best_cases
@@ -10,8 +14,14 @@ from analysis.findings.levers import levers_of
 from analysis.findings.one_for_all import one_for_all
 from analysis.format.table import render
 from analysis.results.sources import Results, open_results
-from analysis.words import answer_lines, levers_tables
+from analysis.verdict.model import Caveat
+from analysis.verdict_text.legend import reading_notes
+from analysis.verdict_text.levers import levers_tables
+from analysis.words import TEMPLATES, answer_lines, note
+from base import ROOT
+from runners.records.disturbances import SHARED
 from tests.analysis.findings.studies import Grid, changed
+from tests.support.results import Study, findings_of
 
 TWO = {"performance": 1.0, "powersave": 1.4}
 
@@ -70,3 +80,33 @@ def test_the_best_case_says_what_cannot_be_told_from_it() -> None:
     (line,) = lines(grid.cases(6))["Fastest"]
     assert line.startswith("1 thread, ")
     assert line.endswith("against 1 thread, unpinned; not shown to be worse: 1 case")
+
+
+# Facts of every kind, for whichever template needs them.
+FACTS = {
+    "reason": "the node has no E-cores", "reasons": ("no RAPL here",), "by_cause": {"timeout": 12},
+    "excluded": {"failed": 10}, "disturbance": SHARED, "tool": "likwid-pin", "unit": "s",
+    "tasks": [{"command": "python3", "runs": 41, "most_s": 1.9}] * 3, "said": "2 of 10 about 38 s",
+    "modes": [{"runs": 2, "pairs": 2, "about": 38.0, "ratio": 0.95},
+              {"runs": 8, "pairs": 8, "about": 42.0, "ratio": 1.05}],
+    "names": ("paper/node1", "paper/node2"), "compared_by": ("Gflop/s (rate)",),
+    "mapping": "pcores-set", "measure": "package energy", "runs": 18, "n": 10, "lost": 12,
+    "least": 0.05, "most": 0.31, "half": 14, "repetition": 3, "value": 3.3, "baseline_value": 1.1,
+    "ratio": 1.05, "ratio_low": 1.01, "ratio_high": 1.09, "mean_ratio": 0.985, "times": 5.5,
+    "p": 0.03, "count": 2, "comparisons": 30,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("code", sorted(TEMPLATES))
+def test_a_template_is_one_short_clause_and_its_code_is_documented(code: str) -> None:
+    text = note(Caveat(code, (), FACTS))
+    assert len(text.split()) <= 25
+    assert "{" not in text
+    assert f"`{code}`" in (ROOT / "docs" / "verdict-json.md").read_text()
+
+
+def test_how_to_read_a_verdict_has_no_line_of_more_than_25_words(tmp_path: Path) -> None:
+    study = Study({"scheduler": 1.0, "pcores-pin": 0.98}, noise=0.04)
+    for found in (findings_of(tmp_path, study), analyze(open_results("published:galante-2025"))):
+        own = [line for line in reading_notes(found) if line not in found.footnotes]
+        assert max(len(line.split()) for line in own) <= 25

@@ -23,7 +23,8 @@ from analysis.records.keys import CaseKey, TableKey
 from analysis.results.case import Case, Circumstances
 from analysis.results.sources import open_results
 from analysis.tables.means import make_tables
-from analysis.verdict.model import CaseFinding, Comparison, Findings, TableFindings, Verdict
+from analysis.verdict.case_caveats import caveats_of
+from analysis.verdict.model import CaseFinding, Comparison, Decision, Findings, TableFindings
 from runners.records.line import sealed
 
 Record = dict[str, Any]
@@ -258,19 +259,34 @@ def compared(findings: Findings, mapping: str = "pcores-pin") -> Comparison:
     return case_of(findings, mapping).comparisons["time"]
 
 
-def verdict(findings: Findings, objective: str = "time", governor: str = "performance") -> Verdict:
-    """Return the one verdict of an objective under a governor."""
+def decision(
+    findings: Findings, objective: str = "time", governor: str = "performance"
+) -> Decision:
+    """Return the one decision of an objective under a governor."""
     (one,) = [
-        verdict
-        for verdict in only_table(findings).verdicts
-        if (verdict.objective, verdict.governor) == (objective, governor)
+        found
+        for found in only_table(findings).decisions
+        if (found.objective, found.governor) == (objective, governor)
     ]
     return one
 
 
-def text_of(findings: Findings, objective: str = "time") -> str:
-    """Return all sentences of an objective's verdict."""
-    return " ".join(verdict(findings, objective).sentences)
+def lacking(findings: Findings, objective: str = "time") -> list[str]:
+    """Return the codes of what a decision lacks."""
+    return [caveat.code for caveat in decision(findings, objective).lacking]
+
+
+def caveats(
+    findings: Findings, mapping: str = "pcores-pin", objective: str = "time"
+) -> dict[str, Mapping[str, Any]]:
+    """Return the facts of a row's caveats by code."""
+    table, case = only_table(findings), case_of(findings, mapping)
+    configuration = [of for of in table.cases if of.summary.key.setting == case.summary.key.setting]
+    baseline = next((of for of in configuration if of.is_baseline), None)
+    asked = next(name for name in table.objectives if name == objective)
+    among = sum(asked in of.comparisons for of in configuration)
+    found = caveats_of(case, baseline, asked, findings.margin, among)
+    return {caveat.code: caveat.facts for caveat in found}
 
 
 def words(findings: Findings, objective: str = "time") -> dict[str, str]:

@@ -29,7 +29,7 @@ from analysis.recommendation import (
     why_text,
 )
 from analysis.results.sources import open_results
-from analysis.verdict.text import as_text
+from analysis.verdict_text.document import as_text
 from base.errors import UserError
 from configs.repetitions import ANY
 from configs.repetitions import Race as Rule
@@ -507,7 +507,7 @@ def test_the_verdict_of_a_race_is_its_advice_and_compares_nothing_else(tmp_path:
     findings = analyze(open_results(str(folder)))
     assert findings.headline[0].startswith("4 threads, pcores-pin: 12 % less time than as you")
     assert findings.comparisons == 0
-    assert not any(table.verdicts for table in findings.tables)
+    assert not any(table.decisions for table in findings.tables)
     # Means of cases that ended early are rough, as the advice says where it has the front.
     assert "Pareto front" not in as_text(findings)
     assert any("the cases raced" in footnote for footnote in findings.footnotes)

@@ -13,18 +13,20 @@ from analysis.answer import analyze
 from analysis.results.sources import open_results
 from analysis.results.turns import FOOTNOTE, ORDER, Made, are_in_turn
 from analysis.tables.means import make_tables
-from analysis.verdict.text import notes
+from analysis.verdict_text.configurations import configuration_tables
+from analysis.verdict_text.legend import reading_notes
 from tests.analysis.report.pages import html_of
 from tests.support.cli import pinstudy
 from tests.support.results import (
     Record,
     Study,
+    decision,
     findings_of,
+    lacking,
     notes_of,
+    only_table,
     spoilt,
-    text_of,
     timed,
-    verdict,
     words,
     write,
 )
@@ -45,24 +47,22 @@ SEQUENTIAL = drifting(Study(ALIKE, sequential=True))
 def test_a_drift_under_sequential_order_has_no_word(tmp_path: Path) -> None:
     findings = findings_of(tmp_path, SEQUENTIAL)
     assert words(findings) == {}
-    time = verdict(findings)
-    assert (time.answer, time.best) == ("not compared", None)
-    text = text_of(findings)
-    assert text.startswith(
-        f"Not compared: {ORDER}, because runs of #2 pcores-set and #3 pcores-pin"
-    )
+    time = decision(findings)
+    assert (time.choice, time.best) == ("not compared", None)
+    assert lacking(findings) == ["out of turn"] * 2
     # Numbers are shown: of the means, without an interval.
-    assert "; by the means alone, against #1 scheduler: #2 pcores-set 3." in text
-    assert f"2 of 3 cases are not compared: {ORDER}." in findings.headline
+    (times, *_) = configuration_tables(only_table(findings), 0.01)
+    assert times.cells[1][4].startswith("+3.")
+    assert times.cells[1][5] == "-"
     # The drift is found, and falls on the two alike in blocks alone.
-    assert "Runs became slower as the study went on" in " ".join(notes(findings))
-    assert "falls on both" not in " ".join(notes(findings))
+    assert findings.drift and findings.drift.over_time and findings.drift.over_time.found
+    assert "falls on both" not in " ".join(reading_notes(findings))
 
 
 def test_the_same_drift_in_blocks_is_compared(tmp_path: Path) -> None:
     findings = findings_of(tmp_path, drifting(Study(ALIKE)))
     assert set(words(findings)) == {"pcores-set", "pcores-pin"}
-    assert "falls on both" in " ".join(notes(findings))
+    assert "falls on both" in " ".join(reading_notes(findings))
 
 
 def test_every_output_says_why(tmp_path: Path) -> None:
@@ -72,7 +72,7 @@ def test_every_output_says_why(tmp_path: Path) -> None:
     assert f"Answer There is none: {ORDER}." in said
     assert "Pin " not in said and "better" not in said
     (data,) = json.loads(pinstudy(tmp_path, "verdict", "a", "--json", "--no-files").stdout)
-    assert {of["answer"] for of in data["tables"][0]["verdicts"]} == {"not compared"}
+    assert {of["decision"] for of in data["tables"][0]["decisions"]} == {"not compared"}
     assert [row["in_turn"] for row in data["tables"][0]["comparisons"]] == [True, False, False]
     shown = " ".join(pinstudy(tmp_path, "compare", "a", "b", status=0).stdout.split())
     assert f"A: {ORDER}" in shown
@@ -92,7 +92,7 @@ def test_a_card_keeps_it(tmp_path: Path) -> None:
     assert any(ORDER in note for note in read.footnotes)
     of_card = analyze(read)
     assert words(of_card) == {}
-    assert ORDER in text_of(of_card)
+    assert lacking(of_card) == ["out of turn"] * 2
     # Nor against another mapping, of which means and deviations would tell a difference.
     assert words(analyze(open_results(str(tmp_path / "a.json")), baseline="pcores-set")) == {}
 
@@ -112,7 +112,7 @@ def test_tables_that_are_imported_again_keep_it(tmp_path: Path) -> None:
     pinstudy(tmp_path, "import", "summaries", "a/tables.csv", "--into", "b", status=0)
     of_means = analyze(open_results(str(tmp_path / "b")))
     assert words(of_means) == {}
-    assert text_of(of_means).startswith(f"Not compared: {ORDER}, because runs of #2 pcores-set")
+    assert lacking(of_means) == ["out of turn"] * 2
     assert FOOTNOTE in of_means.footnotes
 
     write(tmp_path / "c", drifting(Study(ALIKE)))
@@ -127,8 +127,8 @@ def test_a_case_whose_runs_all_come_last_is_not_compared_whatever_the_study_says
     study = Study(ALIKE | {"pcores-pin": 0.9, "pcores-set": 0.95})
     findings = findings_of(tmp_path, [run | change(run) for run in study.records()])
     assert words(findings) == {"pcores-set": "better"}
-    assert verdict(findings).best is not None
-    assert ORDER in text_of(findings)
+    assert decision(findings).best is not None
+    assert lacking(findings) == ["out of turn"]
     (table,) = make_tables(tmp_path)
     assert any(ORDER in note for note in notes_of(table))
 
@@ -199,7 +199,7 @@ def test_what_is_wrong_with_the_order_spoils_only_its_own_case(tmp_path: Path) -
     records = spoilt(study, "pcores-pin", attempt=2)
     findings = findings_of(tmp_path, records)
     assert words(findings) == {"pcores-set": "better"}
-    assert text_of(findings).count(ORDER) == 1
+    assert lacking(findings) == ["out of turn"]
 
 
 def test_a_record_without_its_place_counts_for_nothing(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from analysis.format.table import render
 from analysis.results.sources import open_results
 from analysis.tables.layouts import LAYOUTS
 from analysis.tables.means import make_tables
-from analysis.verdict.configurations import configuration_tables
+from analysis.verdict_text.configurations import configuration_tables
 from tests.support.results import (
     Study,
     findings_of,

@@ -1,4 +1,4 @@
-"""The headline claims no more than the verdicts that it is drawn from."""
+"""The decisions in a line for each objective claim no more than the decisions themselves."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from typing import Any
 import pytest
 
 from analysis.statistics.decision import interval_of_selected
-from tests.support.results import Record, Study, findings_of, in_table
+from analysis.verdict.data import as_data
+from analysis.verdict.model import Findings
+from analysis.words import headline
+from tests.support.results import Record, Study, decision, findings_of, in_table
 
 PIN = {"scheduler": 1.0, "pcores-pin": 0.9}
 SET = {"scheduler": 1.0, "pcores-set": 0.9, "pcores-pin": 0.95}
@@ -18,106 +21,111 @@ SAME = {"scheduler": 1.0, "pcores-set": 1.0, "pcores-pin": 1.1}
 E_CORES = {"scheduler": 1.0, "ecores-pin": 0.9}
 OPEN = {"scheduler": 1.0, "pcores-pin": 0.9999}
 ALONE = {"pcores-set": 1.0, "pcores-pin": 0.9}
-BOTH = {"scheduler": 1.0, "pcores-pin": 0.897, "pcores-set": 0.9}
-
-ONE = "in the one setting (table and governor) that was compared"
 
 
-def headline(folder: Path, *tables: Mapping[str, float], **options: Any) -> str:  # noqa: ANN401
-    """Return the headline's first sentence for tables of apps a, b, c and so on."""
+def findings_on(folder: Path, *tables: Mapping[str, float], **options: Any) -> Findings:  # noqa: ANN401
+    """Return the findings on tables of apps a, b, c and so on."""
     records = []
     for number, (app, mappings) in enumerate(zip("abc", tables, strict=False), 1):
         study = Study(mappings, noise=0.02 if mappings is OPEN else 0.001, seed=number - 1)
         records += in_table(number, study, app=app)
-    return findings_of(folder, records, **options).headline[0].removeprefix("For time: ")
+    return findings_of(folder, records, **options)
+
+
+def first_line(findings: Findings) -> str:
+    return headline(findings)[0].removeprefix("Decision, time: ")
 
 
 @pytest.mark.parametrize(
-    ("tables", "expected"),
+    ("tables", "choices", "expected"),
     [
-        ([PIN], f"to pin threads on the P-cores, {ONE}."),
-        ([SET], f"to confine threads to the P-cores, {ONE}."),
-        ([LEAVE], f"to leave threads to the OS scheduler, {ONE}."),
-        # Pinning is worse there: the answer is about what gains, not about pinning.
-        ([SAME], f"no mapping gains over scheduler, {ONE}."),
-        ([OPEN], f"undecided, {ONE}."),
-        ([PIN, PIN], "to pin threads on the P-cores, in both settings (table and governor)."),
-        ([PIN, PIN, E_CORES], "to pin threads, in all 3 settings (table and governor)."),
-        ([PIN, OPEN, PIN],
-         "to pin threads on the P-cores in 2, undecided in 1 of 3 settings (table and governor)."),
-        ([PIN, LEAVE],
-         "it depends: to pin threads on the P-cores in 1, to leave threads to the OS scheduler in 1"
-         " of 2 settings (table and governor)."),
-        ([PIN, ALONE, ALONE],
-         f"to pin threads on the P-cores, {ONE}; 2 more could not be compared."),
-        ([BOTH],
-         f"to pin threads on the P-cores, {ONE}; confining does as well, or cannot be told from "
-         "it, in 1 setting."),
+        ([PIN], ["pin"], "pin each thread on the P-cores (pcores-pin)"),
+        ([SET], ["confine"], "confine the threads to the P-cores (pcores-set)"),
+        ([LEAVE], ["leave"], "leave the threads to the OS scheduler (scheduler)"),
+        # Pinning is worse there, and a set no better.
+        ([SAME], ["leave"], "leave the threads to the OS scheduler (scheduler)"),
+        ([OPEN], ["undecided"], "undecided"),
+        ([PIN, PIN], ["pin", "pin"], "pin (pcores-pin) in 2 of 2 configurations"),
+        ([PIN, PIN, E_CORES], ["pin"] * 3,
+         "pin (pcores-pin) in 2, pin (ecores-pin) in 1 of 3 configurations"),
+        ([PIN, OPEN, PIN], ["pin", "undecided", "pin"],
+         "pin (pcores-pin) in 2, undecided in 1 of 3 configurations"),
+        ([PIN, LEAVE], ["pin", "leave"],
+         "pin (pcores-pin) in 1, leave (scheduler) in 1 of 2 configurations"),
+        ([PIN, ALONE, ALONE], ["pin", "not compared", "not compared"],
+         "not compared in 2, pin (pcores-pin) in 1 of 3 configurations"),
     ],
 )  # fmt: skip
-def test_the_headline_summarizes_the_verdicts(
-    tmp_path: Path, tables: list[Mapping[str, float]], expected: str
+def test_the_headline_counts_the_decisions(
+    tmp_path: Path, tables: list[Mapping[str, float]], choices: list[str], expected: str
 ) -> None:
-    assert headline(tmp_path, *tables) == expected
+    findings = findings_on(tmp_path, *tables)
+    of_time = [
+        found.choice
+        for table in findings.tables
+        for found in table.decisions
+        if found.objective == "time"
+    ]
+    assert of_time == choices
+    assert first_line(findings) == expected
 
 
-def test_a_set_of_cpus_in_a_guest_with_pinned_virtual_cpus_is_no_confining(
-    tmp_path: Path,
-) -> None:
-    def guest(run: Record) -> Record:
-        left = run["mapping"] == "scheduler"
-        of_vcpus = ("scheduler", "all", "none") if left else ("pcores-pin", "pcores", "pin")
-        names = ("vcpu_mapping", "vcpu_selection", "vcpu_binding")
-        sized = {"engine": "vm", "vm_cpus": 8, "vm_memory_mib": 1024, "vm_accelerator": "kvm"}
-        return sized | dict(zip(names, of_vcpus, strict=True))
+def guest(run: Record, **of_threads: Any) -> Record:  # noqa: ANN401
+    """Return a run in a guest whose virtual CPUs are pinned, or left as the node's threads are."""
+    left = run["mapping"] == "scheduler"
+    of_vcpus = ("scheduler", "all", "none") if left else ("pcores-pin", "pcores", "pin")
+    names = ("vcpu_mapping", "vcpu_selection", "vcpu_binding")
+    sized = {"engine": "vm", "vm_cpus": 8, "vm_memory_mib": 1024, "vm_accelerator": "kvm"}
+    return run | sized | dict(zip(names, of_vcpus, strict=True)) | of_threads
 
+
+def test_a_set_of_cpus_in_a_guest_with_pinned_virtual_cpus_is_no_confining(tmp_path: Path) -> None:
     study = Study({"scheduler": 1.0, "pcores-pin": 0.9, "pcores-set": 0.902})
-    assert findings_of(tmp_path, [run | guest(run) for run in study.records()]).headline[0] == (
-        f"For time: to pin threads and virtual CPUs on the P-cores, {ONE}."
+    findings = findings_of(tmp_path, [guest(run) for run in study.records()])
+    found = decision(findings)
+    assert (found.choice, found.best and found.best.full_mapping) == (
+        "pin",
+        "pcores-pin/pcores-pin",
     )
 
 
-def test_only_what_is_pinned_is_in_the_headline(tmp_path: Path) -> None:
+def test_only_virtual_cpus_that_are_pinned_make_a_decision_to_pin(tmp_path: Path) -> None:
     left = {"mapping": "scheduler", "selection": "all", "binding": "none"}
-
-    def in_guest(run: Record) -> Record:
-        of_vcpus = {f"vcpu_{name}": run[name] for name in left}
-        return run | of_vcpus | left | {"engine": "vm", "vm_cpus": 8, "vm_accelerator": "kvm"}
-
-    runs = [in_guest(run) for run in Study(PIN).records()]
-    on_node = in_table(2, Study(PIN))
-    assert findings_of(tmp_path / "a", runs).headline[0] == (
-        f"For time: to pin virtual CPUs on the P-cores, {ONE}."
-    )
-    assert findings_of(tmp_path / "b", [*runs, *on_node]).headline[0] == (
-        "For time: to pin threads or virtual CPUs on the P-cores, in both settings "
-        "(table and governor)."
-    )
+    findings = findings_of(tmp_path, [guest(run, **left) for run in Study(PIN).records()])
+    assert decision(findings).choice == "pin"
+    assert first_line(findings) == "pin each virtual CPU on the P-cores (pcores-pin/scheduler)"
 
 
-def test_a_named_baseline_that_is_best_is_the_answer(tmp_path: Path) -> None:
-    text = headline(tmp_path, PIN, baseline="pcores-pin")
-    assert text == f"to pin threads on the P-cores, {ONE}."
+def test_a_named_baseline_that_is_best_is_the_decision(tmp_path: Path) -> None:
+    findings = findings_on(tmp_path, PIN, baseline="pcores-pin")
+    found = decision(findings)
+    assert (found.choice, found.best and found.best.mapping) == ("pin", "pcores-pin")
+    assert found.gain is None
 
 
 def test_the_largest_gain_is_widened_for_all_it_was_chosen_among(tmp_path: Path) -> None:
     findings = findings_of(tmp_path, Study(SET, SET, governors=("performance", "powersave")))
-    (gain,) = (text for text in findings.headline if text.startswith("The largest gain in time"))
-    best = next(
-        verdict.best
-        for verdict in findings.tables[0].verdicts
-        if verdict.objective == "time" and verdict.governor in gain
-    )
-    assert best is not None
-    comparison = best.comparisons["time"]
+    largest = next(of for of in findings.largest_gains if of.objective == "time")
+    comparison = largest.case.comparisons["time"]
     interval = interval_of_selected(comparison.difference, comparison.p_different, 4)
     assert interval.high > comparison.difference.interval(1 - 0.05 / 4).high
-    low, high = ((1 - end) * 100 for end in (interval.high, interval.low))
-    assert f"(95 % interval {low:.2f} to {high:.2f} %, widened for the choice among 4)" in gain
+    assert (largest.gain.interval, largest.gain.among) == (interval, 4)
+    (line,) = (text for text in headline(findings) if text.startswith("Largest gain, time"))
+    low, high = ((end - 1) * 100 for end in (interval.low, interval.high))
+    assert f"(95 %: {low:.2f} to {high:.2f}, widened for the choice among 4)" in line
+    (data, *_) = as_data(findings)["largest_gains"]
+    assert (data["ratio_low"], data["ratio_high"], data["among"]) == (
+        interval.low, interval.high, 4,
+    )  # fmt: skip
 
 
-def test_tables_of_one_app_are_told_apart(tmp_path: Path) -> None:
-    records = Study(PIN).records()
-    larger = in_table(2, Study(PIN, seed=2), size="large")
-    assert ", size " in findings_of(tmp_path / "a", records + larger).headline[1]
-    assert ": lulesh with 8 threads, governor" in findings_of(tmp_path / "b", records).headline[1]
+def test_the_largest_gain_names_app_threads_and_governor(tmp_path: Path) -> None:
+    findings = findings_of(tmp_path, Study(PIN))
+    assert headline(findings)[-1].startswith(
+        "Largest gain, time: lulesh, 8 threads, performance: pcores-pin -"
+    )
+
+
+def test_what_nothing_is_compared_in_says_why_once_with_its_count(tmp_path: Path) -> None:
+    line = headline(findings_on(tmp_path, PIN, PIN))[1].removeprefix("Decision, package energy: ")
+    assert line == "not compared in 2 of 2 configurations: not measured: no RAPL here"

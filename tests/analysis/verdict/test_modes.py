@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
+from analysis.verdict_text.configurations import configuration_tables
 from tests.support.cli import pinstudy
 from tests.support.results import (
     Record,
     Study,
     case_of,
+    caveats,
+    decision,
     findings_of,
-    text_of,
+    lacking,
+    only_table,
     timed,
-    verdict,
     words,
     write,
 )
@@ -38,16 +42,22 @@ def in_modes(*mappings: str) -> Callable[[Record], float]:
 
 def test_two_modes_are_named_with_their_counts_and_have_no_outcome(tmp_path: Path) -> None:
     findings = findings_of(tmp_path, timed(Study(ALIKE), in_modes("pcores-set", "pcores-pin")))
-    assert verdict(findings).answer == "not compared"
+    assert decision(findings).choice == "not compared"
     assert words(findings) == {}
-    text, _, means = text_of(findings).partition("; by the means alone, against #1 scheduler: ")
-    assert text == (
-        "Not compared. Runs are in several modes: #2 pcores-set 2 of 10 about 38 s and 8 about "
-        "42 s; #3 pcores-pin 2 of 10 about 38 s and 8 about 42 s. Which of them is typical is left "
-        "to chance, so #2 pcores-set and #3 pcores-pin have no outcome against #1 scheduler"
-    )
-    # A mean of 41.2 s against 40 s and the noise of ten runs.
-    assert re.fullmatch(r"#2 pcores-set 3\.\d % more, #3 pcores-pin 3\.\d % more\.", means)
+    assert lacking(findings) == ["no typical value"] * 2
+    (times, *_) = configuration_tables(only_table(findings), 0.01)
+    notes = dict(times.notes)
+    for mapping, row in (("pcores-set", 1), ("pcores-pin", 2)):
+        modes = caveats(findings, mapping)["modes"]
+        assert modes["n"] == 10
+        assert [mode["runs"] for mode in modes["modes"]] == [2, 8]
+        assert [mode["about"] for mode in modes["modes"]] == pytest.approx([38, 42])
+        assert [notes[letter] for letter in times.cells[row][-1].split()][:2] == [
+            "no outcome: chance decides which mode is typical",
+            "several modes: 2 of 10 about 38 s and 8 about 42 s",
+        ]
+        # A mean of 41.2 s against 40 s and the noise of ten runs.
+        assert float(times.cells[row][4]) == pytest.approx(3, abs=0.5)
 
 
 def test_other_cases_keep_their_outcomes(tmp_path: Path) -> None:
@@ -56,23 +66,23 @@ def test_other_cases_keep_their_outcomes(tmp_path: Path) -> None:
     )
     findings = findings_of(tmp_path, study)
     assert words(findings) == {"pcores-pin": "better"}
-    assert verdict(findings).answer == "pin"
-    assert "so #2 pcores-set has no outcome against #1 scheduler" in text_of(findings)
+    assert decision(findings).choice == "pin"
+    assert lacking(findings) == ["no typical value"]
 
 
 def test_modes_of_the_baseline_leave_an_outcome_to_cases_beyond_them(tmp_path: Path) -> None:
     findings = findings_of(tmp_path, timed(Study(FASTER), in_modes("scheduler")))
     assert words(findings) == {"pcores-pin": "better"}
     assert list(case_of(findings, "pcores-set").unclear) == ["time"]
-    text = text_of(findings)
-    assert "#1 scheduler 2 of 10 about 38 s and 8 about 42 s" in text
-    assert "so #2 pcores-set has no outcome against #1 scheduler" in text
+    assert [mode["runs"] for mode in caveats(findings, "scheduler")["modes"]["modes"]] == [2, 8]
+    assert "no typical value" in caveats(findings, "pcores-set")
 
 
-def test_where_all_outcomes_hold_for_each_mode_that_is_said(tmp_path: Path) -> None:
+def test_an_outcome_that_holds_for_each_mode_is_one(tmp_path: Path) -> None:
     study = Study({"scheduler": 1.0, "pcores-pin": 0.7})
     findings = findings_of(tmp_path, timed(study, in_modes("scheduler")))
-    assert "words about them hold for each of these modes" in text_of(findings)
+    assert words(findings) == {"pcores-pin": "better"}
+    assert "modes" in caveats(findings, "scheduler")
 
 
 def test_a_step_that_all_cases_share_leaves_outcomes(tmp_path: Path) -> None:
@@ -91,7 +101,10 @@ def test_modes_of_pairs_alone_are_named_as_those(tmp_path: Path) -> None:
 
     findings = findings_of(tmp_path, timed(Study({"scheduler": 1.0, "pcores-pin": 1.0}), time))
     assert not case_of(findings, "pcores-pin").modes
-    assert "#2 pcores-pin against #1 scheduler 2 of 10 pairs about -5" in text_of(findings)
+    modes = caveats(findings)["modes of pairs"]
+    assert (modes["n"], [mode["pairs"] for mode in modes["modes"]]) == (10, [2, 8])
+    # 38 s and 42 s against 40 s and its noise of 0.3 %.
+    assert [mode["ratio"] for mode in modes["modes"]] == pytest.approx([0.95, 1.05], abs=0.005)
 
 
 def test_the_first_screen_and_the_details_say_so(tmp_path: Path) -> None:
@@ -129,9 +142,9 @@ def test_no_advice_to_leave_threads_where_a_mapping_may_be_better(tmp_path: Path
         return 36.0 if fast else float(run["elapsed_s"])
 
     findings = findings_of(tmp_path, timed(Study(ALIKE), time))
-    assert verdict(findings).answer == "undecided"
-    assert "8 about 36 s" not in text_of(findings)
-    assert "8 of 10 about 36 s" in text_of(findings)
+    assert decision(findings).choice == "undecided"
+    fast, slow = caveats(findings)["modes"]["modes"]
+    assert (fast["runs"], fast["about"], slow["runs"]) == (8, pytest.approx(36), 2)
 
 
 def test_eight_runs_beyond_all_others_are_a_gain_and_seven_may_be_chance(tmp_path: Path) -> None:

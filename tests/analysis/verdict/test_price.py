@@ -11,9 +11,9 @@ from analysis.answer import analyze
 from analysis.results.sources import open_results
 from analysis.results.summaries import read_summaries
 from analysis.tables.means import make_tables, render, tables_of_cases
-from analysis.verdict.price import price_sentences
-from analysis.verdict.tables import price_table
-from analysis.verdict.text import as_data, as_markdown
+from analysis.verdict.data import as_data
+from analysis.verdict_text.costs import price_table
+from analysis.verdict_text.document import as_markdown
 from tests.analysis.report.pages import html_of
 from tests.support.results import Study, findings_of, only_table, record, write
 
@@ -21,11 +21,6 @@ from tests.support.results import Study, findings_of, only_table, record, write
 SCHEDULER = {"energy_by_kind_j": {"P": 1500.0, "E": 300.0}}
 PINNED = {"energy_by_kind_j": {"P": 1100.5, "E": 7.25}}
 WHY = "no power_core PMU here"
-SENTENCE = (
-    "Energy by core kind, by the means alone: #1 scheduler 1500.00 J on P-cores and 300.00 J on "
-    "E-cores; #2 pcores-pin 1100.50 J on P-cores and 7.25 J on E-cores. It is of the cores "
-    "themselves: idle cores of a kind are in it, shared caches, memory and graphics are not."
-)
 
 
 def study() -> Study:
@@ -39,21 +34,22 @@ def study() -> Study:
     )
 
 
-def test_the_verdict_says_what_baseline_and_recommendation_cost_by_kind(tmp_path: Path) -> None:
+def test_the_verdict_has_what_cases_cost_by_kind(tmp_path: Path) -> None:
     findings = findings_of(tmp_path, study())
 
-    assert list(price_sentences(only_table(findings))) == [SENTENCE]
-    assert f"- {SENTENCE}" in as_markdown(findings).replace("\n  ", " ").replace("\\", "")
+    shown = as_markdown(findings)
+    assert "energy by core kind" in shown
+    for cell in ("1500.00", "300.00", "1100.50", "7.25"):
+        assert f" {cell} |" in shown
     rows = as_data(findings)["tables"][0]["energy_by_kind"]
     assert [row["energy_by_kind_E_mean_j"] for row in rows] == [300.0, 7.25, 900.0]
 
 
-def test_the_report_has_sentence_and_table(tmp_path: Path) -> None:
+def test_the_report_has_the_table(tmp_path: Path) -> None:
     findings_of(tmp_path, study())
     results = open_results(str(tmp_path))
     page = html_of(results)
 
-    assert "Energy by core kind, by the means alone" in page
     assert "energy by core kind</caption>" in page
     for cell in ("1500.00", "1107.75", "902.00"):
         assert cell in page
@@ -90,8 +86,7 @@ def test_joules_of_some_runs_say_of_how_many_they_are_the_mean(tmp_path: Path) -
     table = only_table(findings_of(tmp_path, runs))
 
     priced = price_table(table)
-    assert priced and priced.notes == (("", "#2: means of some runs: P-cores: 6 of 10 runs"),)
-    assert "7.25 J on E-cores (P-cores: 6 of 10 runs). It is" in next(price_sentences(table))
+    assert priced and priced.notes[0] == ("", "#2: means of some runs: P-cores: 6 of 10 runs")
 
 
 def test_tables_have_a_column_a_kind_and_csv_can_be_read_again(tmp_path: Path) -> None:
@@ -157,7 +152,6 @@ def test_published_tables_and_results_without_it_are_as_they_were(tmp_path: Path
     bare = tmp_path / "bare"
     write(bare, [record(1, 1), record(3, 1)])
     findings = analyze(open_results(str(bare)))
-    assert list(price_sentences(only_table(findings))) == []
     assert price_table(only_table(findings)) is None
     assert as_data(findings)["tables"][0]["energy_by_kind"] == []
 

@@ -19,23 +19,25 @@ from analysis.format.table import render
 from analysis.objectives import EDP, TIME, of_printed
 from analysis.results.sources import open_results
 from analysis.tables.means import make_tables
-from analysis.verdict.answers import FIXED_TIME
-from analysis.verdict.configurations import configuration_tables
-from analysis.verdict.text import as_data, as_text
+from analysis.verdict.data import as_data
+from analysis.verdict_text.configurations import configuration_tables
+from analysis.verdict_text.document import as_text
+from analysis.words import headline
 from tests.analysis.report.pages import html_of
 from tests.support.cli import pinstudy
 from tests.support.results import (
     Record,
     Study,
     case_of,
+    caveats,
+    decision,
     findings_of,
     in_table,
+    lacking,
     left_out,
     notes_of,
     only_table,
     spoilt,
-    text_of,
-    verdict,
     words,
     write,
 )
@@ -73,18 +75,17 @@ def test_more_of_a_metric_is_better_where_the_app_says_so(tmp_path: Path) -> Non
 
     assert words(findings, "metric_rate") == {"pcores-pin": "better", "ecores-pin": "worse"}
     assert words(findings) == {"pcores-pin": "equivalent", "ecores-pin": "equivalent"}
-    found = verdict(findings, "metric_rate")
-    assert (found.answer, found.best and found.best.mapping) == ("pin", "pcores-pin")
+    found = decision(findings, "metric_rate")
+    assert (found.choice, found.best and found.best.mapping) == ("pin", "pcores-pin")
     comparison = case_of(findings, "pcores-pin").comparisons["metric_rate"]
     assert comparison.difference.ratio == pytest.approx(1.58, rel=2e-3)
-    text = text_of(findings, "metric_rate")
-    assert text.startswith("Pin each thread on the P-cores (#2 pcores-pin): 58")
-    assert " % more typical Gflop/s (rate) than under #1 scheduler (95 % interval " in text
-    assert "time the same within 1 %" in text
-    assert any("For Gflop/s (rate): to pin threads" in line for line in findings.headline)
+    assert found.gain and found.gain.ratio == pytest.approx(1.58, rel=2e-3)
+    assert "Decision, Gflop/s (rate): pin each thread on the P-cores (pcores-pin)" in headline(
+        findings
+    )
 
 
-def test_a_unit_keeps_its_letters_at_the_beginning_of_a_sentence(tmp_path: Path) -> None:
+def test_a_unit_keeps_its_letters(tmp_path: Path) -> None:
     findings = findings_of(tmp_path, printing(RATES, "lat", "ms/step", "lower"))
 
     assert "typical ms/step (lat)" in " ".join(as_text(findings).split())
@@ -100,9 +101,9 @@ def test_what_some_runs_printed_as_0_was_measured_and_is_not_compared(tmp_path: 
     ]
     runs = spoilt(runs, "pcores-pin", [3], metrics={"rate": -1.0})
 
-    text = text_of(findings_of(tmp_path, runs))
+    findings = findings_of(tmp_path, runs)
 
-    assert "Gflop/s (rate) not compared: 0 or less in some runs" in text
+    assert "zero or less" in caveats(findings, "pcores-pin", "metric_rate")
 
 
 def test_a_change_without_an_interval_has_a_reason_in_its_place(tmp_path: Path) -> None:
@@ -110,9 +111,11 @@ def test_a_change_without_an_interval_has_a_reason_in_its_place(tmp_path: Path) 
     more = {"metrics": {"rate": 5.0}, "metric_units": {"rate": "GB/s"},
             "metric_better": {"rate": "higher"}}  # fmt: skip
 
-    text = text_of(findings_of(tmp_path, [run | more for run in Study(times).records()]))
+    findings = findings_of(tmp_path, [run | more for run in Study(times).records()])
 
-    assert "GB/s (rate) undecided, about the same (no interval: these runs show no spread)" in text
+    assert decision(findings, "metric_rate").choice == "undecided"
+    equal = caveats(findings, "pcores-pin", "metric_rate")["equal values"]
+    assert (equal["value"], equal["baseline_value"]) == (5.0, 5.0)
 
 
 def test_cases_without_a_good_run_print_nothing_and_stand_beside_those_that_do(
@@ -135,15 +138,15 @@ def test_cases_without_a_good_run_print_nothing_and_stand_beside_those_that_do(
 
     assert words(analyze(open_results(str(tmp_path))), "metric_rate") == {"pcores-pin": "better"}
     assert said.returncode == 0
-    assert "For Gflop/s (rate): to pin threads on the P-cores" in said.stdout
+    assert "Decision, Gflop/s (rate): pin each thread on the P-cores" in said.stdout
 
 
 def test_less_of_a_metric_is_better_where_the_app_says_that(tmp_path: Path) -> None:
     findings = findings_of(tmp_path, printing(RATES, "latency", "ns", "lower"))
 
     assert words(findings, "metric_latency") == {"pcores-pin": "worse", "ecores-pin": "better"}
-    text = text_of(findings, "metric_latency")
-    assert "% lower typical latency than under #1 scheduler" in text
+    found = decision(findings, "metric_latency")
+    assert (found.choice, found.best and found.best.mapping) == ("pin", "ecores-pin")
 
 
 def test_numbers_of_nanoseconds_keep_their_digits_in_seconds(tmp_path: Path) -> None:
@@ -167,8 +170,10 @@ def test_the_largest_gain_of_a_rate_is_the_largest_ratio(tmp_path: Path) -> None
     rates = {"scheduler": 100.0, "pcores-set": 120.0, "pcores-pin": 150.0}
     findings = findings_of(tmp_path, printing(rates))
 
-    assert "#3 pcores-pin with 50" in " ".join(findings.headline)
-    best = verdict(findings, "metric_rate").best
+    largest = next(of for of in findings.largest_gains if of.objective == "metric_rate")
+    assert largest.case.mapping == "pcores-pin"
+    assert largest.gain.ratio == pytest.approx(1.5, rel=2e-3)
+    best = decision(findings, "metric_rate").best
     assert best and best.mapping == "pcores-pin"
 
 
@@ -188,7 +193,7 @@ def test_the_comparisons_of_a_metric_are_a_question_of_their_own(tmp_path: Path)
 def test_a_metric_without_a_direction_is_a_column_only(tmp_path: Path) -> None:
     findings = findings_of(tmp_path, printing(RATES, better=None))
 
-    assert {verdict.objective for verdict in only_table(findings).verdicts} == {
+    assert {verdict.objective for verdict in only_table(findings).decisions} == {
         "time", "energy", "edp",
     }  # fmt: skip
     assert "rate" not in as_text(findings)
@@ -205,16 +210,15 @@ def test_a_direction_that_the_app_was_given_later_is_meant_for_all_runs(tmp_path
 def test_a_program_with_a_fixed_time_is_compared_by_its_metric(tmp_path: Path) -> None:
     findings = findings_of(tmp_path / "asked", printing(RATES, fixed_time=True))
 
-    assert verdict(findings, "metric_rate").answer == "pin"
-    assert "Beside that" not in text_of(findings, "metric_rate")
+    assert decision(findings, "metric_rate").choice == "pin"
     for objective in ("time", "energy", "edp"):
-        assert verdict(findings, objective).answer == "not compared"
-        assert text_of(findings, objective) == (
-            f"{FIXED_TIME}; mappings are compared by Gflop/s (rate)."
-        )
+        assert decision(findings, objective).choice == "not compared"
+        (why,) = decision(findings, objective).lacking
+        assert (why.code, why.facts) == ("fixed time", {"compared_by": ("Gflop/s (rate)",)})
     assert findings.comparisons == 2
     column = findings_of(tmp_path / "column", printing(RATES, fixed_time=True, better=None))
-    assert "`better: higher`" in text_of(column)
+    assert decision(column).lacking[0].facts == {"compared_by": ()}
+    assert "compared where the app says `better:`" in " ".join(as_text(column).split())
     assert column.comparisons == 0
 
 
@@ -222,12 +226,11 @@ def test_rows_that_printed_nothing_are_named(tmp_path: Path) -> None:
     some = findings_of(tmp_path / "some", printing(RATES | {"ecores-pin": None}))
     none = findings_of(tmp_path / "none", printing(dict.fromkeys(RATES)))
 
-    assert "Not compared with #1 scheduler in Gflop/s (rate): #3 ecores-pin." in text_of(
-        some, "metric_rate"
-    )
-    assert text_of(none, "metric_rate") == (
-        "Not compared: Gflop/s (rate) was not measured, because it was not printed."
-    )
+    (row,) = decision(some, "metric_rate").lacking
+    assert (row.code, row.cases) == ("not measured", (case_of(some, "ecores-pin").case_id,))
+    (whole,) = decision(none, "metric_rate").lacking
+    assert whole.code == "not measured"
+    assert whole.facts == {"reasons": ("it was not printed",)}
 
 
 @pytest.mark.parametrize("value", [0.0, -5.0])
@@ -240,9 +243,7 @@ def test_a_case_that_printed_0_in_some_run_is_in_no_ratio(tmp_path: Path, value:
     assert words(findings, "metric_rate") == {"ecores-pin": "worse"}
     for run in runs:
         run["metrics"] = {"rate": value}
-    assert text_of(findings_of(tmp_path / "all", runs), "metric_rate") == (
-        "Not compared: Gflop/s (rate) is 0 or less in some runs, which can be in no ratio."
-    )
+    assert lacking(findings_of(tmp_path / "all", runs), "metric_rate") == ["zero or less"]
 
 
 def test_rows_in_several_units_are_not_compared(tmp_path: Path) -> None:
@@ -252,7 +253,7 @@ def test_rows_in_several_units_are_not_compared(tmp_path: Path) -> None:
             run["metric_units"] = {"rate": "Mflop/s"}
     findings = findings_of(tmp_path, runs)
 
-    assert "metric_rate" not in {v.objective for v in only_table(findings).verdicts}
+    assert "metric_rate" not in {v.objective for v in only_table(findings).decisions}
     (table,) = make_tables(tmp_path)
     assert "rows have rate in Gflop/s and in Mflop/s: they are not compared by it" in notes_of(
         table
@@ -267,19 +268,18 @@ def test_programs_that_print_other_numbers_by_one_name_are_told_apart(tmp_path: 
     assert [str(of.noun) for table in (first, second) for of in table.objectives[3:]] == [
         "Gflop/s (rate)", "rate",
     ]  # fmt: skip
-    headline = " ".join(findings.headline)
-    assert "For Gflop/s (rate): to pin threads on the P-cores" in headline
-    assert "For rate: to pin threads on the E-cores" in headline
-    assert "(95 % interval" in headline
+    lines = " ".join(headline(findings))
+    assert "Decision, Gflop/s (rate): pin each thread on the P-cores" in lines
+    assert "Decision, rate: pin each thread on the E-cores" in lines
     # Each was chosen among the two of its own program.
-    assert headline.count("widened for the choice among 2") == 2
+    assert [of.gain.among for of in findings.largest_gains] == [2, 2]
 
 
 def test_data_has_the_unit_and_the_direction(tmp_path: Path) -> None:
     data = json.loads(json.dumps(as_data(findings_of(tmp_path, printing(RATES)))))
 
     (table,) = data["tables"]
-    by_objective = {found["objective"]: found for found in table["verdicts"]}
+    by_objective = {found["objective"]: found for found in table["decisions"]}
     assert [(by_objective[of]["unit"], by_objective[of]["better"]) for of in by_objective] == [
         ("s", "lower"), ("J", "lower"), ("J s", "lower"), ("Gflop/s", "higher"),
     ]  # fmt: skip
@@ -366,7 +366,8 @@ def test_imported_means_have_a_verdict_by_their_metric(tmp_path: Path) -> None:
     findings = analyze(open_results(str(tmp_path)))
 
     assert words(findings, "metric_rate") == {"pcores-pin": "better"}
-    assert "58.00 % more mean Gflop/s (rate) than" in text_of(findings, "metric_rate")
+    gain = decision(findings, "metric_rate").gain
+    assert gain and gain.ratio == pytest.approx(1.58)
 
 
 def test_equal_numbers_say_that_the_output_tells_no_more(tmp_path: Path) -> None:
@@ -374,9 +375,8 @@ def test_equal_numbers_say_that_the_output_tells_no_more(tmp_path: Path) -> None
     for run in runs:
         run["metrics"] = {"rate": 100.0}
 
-    assert "equal, as far as the output tells them apart" in text_of(
-        findings_of(tmp_path, runs), "metric_rate"
-    )
+    findings = findings_of(tmp_path, runs)
+    assert "equal values" in caveats(findings, "pcores-pin", "metric_rate")
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,11 @@ from analysis.answer import analyze
 from analysis.measures import Stats
 from analysis.objectives import TIME
 from analysis.results.sources import open_results
-from analysis.verdict.model import Findings
+from analysis.verdict.data import as_data
+from analysis.verdict.model import Findings, MeasureChange
 from analysis.verdict.values import difference_of_summaries
-from tests.support.results import summary
+from analysis.verdict_text.configurations import configuration_tables
+from tests.support.results import cells_by_title, summary
 
 
 @pytest.fixture(scope="module")
@@ -28,24 +30,26 @@ def test_words_follow_from_welchs_test_of_the_published_numbers(findings: Findin
     # Table 7, powersave: 26.043 +- 0.090 under the scheduler, 22.975 +- 0.028 in a set of P-cores.
     table = findings.tables[4]
     assert (table.key.app, table.key.threads) == ("lulesh", 8)
-    best = next(v for v in table.verdicts if (v.objective, v.governor) == ("time", "powersave"))
-    assert (best.answer, best.best and best.best.number) == ("confine", 7)
+    best = next(v for v in table.decisions if (v.objective, v.governor) == ("time", "powersave"))
+    assert (best.choice, best.best and best.best.number) == ("confine", 7)
     assert best.best is not None
     difference = best.best.comparisons["time"].difference
     expected = stats.ttest_ind_from_stats(22.975, 0.028, 10, 26.043, 0.090, 10, equal_var=False)
     assert difference.p_different == pytest.approx(expected.pvalue, rel=0.5)
     assert difference.ratio == pytest.approx(22.975 / 26.043)
-    assert "threads were moved 20904 times a run under #6 and 8 times under #7" in " ".join(
-        best.sentences
-    )
+    assert MeasureChange("migrations", None, 20904, 8) in best.goes_with
 
 
 def test_energies_without_a_spread_are_compared_by_their_means(findings: Findings) -> None:
-    energy = next(v for v in findings.tables[0].verdicts if v.objective == "energy")
-    assert energy.answer == "not compared"
+    energy = next(v for v in findings.tables[0].decisions if v.objective == "energy")
+    assert energy.choice == "not compared"
+    assert {caveat.code for caveat in energy.lacking} == {"no spread known"}
+    tables = configuration_tables(findings.tables[0], findings.margin)
+    means = next(table for table in tables if table.caption.endswith("mean package energy"))
     # 2215.08 J and 2021.04 J: 8.8 % less.
-    assert "by the means alone" in energy.sentences[0]
-    assert "#3 pcores-pin 8.8 % less" in energy.sentences[0]
+    assert cells_by_title(means, 2)["change (%)"] == "-8.8"
+    row = as_data(findings)["tables"][0]["comparisons"][2]
+    assert row["energy_mean_ratio"] == pytest.approx(2021.04 / 2215.08)
 
 
 def test_the_other_reading_of_the_deviations_is_reported(findings: Findings) -> None:

@@ -11,7 +11,8 @@ from analysis.results.baselines import baselines_of
 from analysis.results.sources import open_results
 from analysis.verdict.model import Findings
 from analysis.verdict.phrases import do
-from analysis.verdict.text import as_text
+from analysis.verdict_text.document import as_text
+from analysis.words import decision, headline
 from tests.support.results import TABLE, TWO_THREADS, findings_of, spoilt, summary, write
 
 
@@ -21,11 +22,11 @@ def findings(tmp_path_factory: pytest.TempPathFactory) -> Findings:
 
 
 def test_the_verdict_says_for_each_number_of_ranks_what_to_do(findings: Findings) -> None:
-    firsts = [table.verdicts[0].sentences[0].partition(":")[0] for table in findings.tables]
+    firsts = [decision(table.decisions[0]) for table in findings.tables]
 
     assert firsts == [
-        "Pin each thread of the rank on the P-cores (#2 pcores-pin)",
-        "Pin each rank to a CPU of the P-cores, divided among the ranks in order (#2 pcores-pin)",
+        "pin each thread of the rank on the P-cores (pcores-pin)",
+        "pin each rank to a CPU of the P-cores, divided among the ranks in order (pcores-pin)",
     ]
     assert "size paper, 2 ranks of 1 thread, schedule static" in as_text(findings)
 
@@ -42,9 +43,9 @@ def test_each_number_of_ranks_has_a_baseline_of_its_own(findings: Findings) -> N
 
 
 def test_the_headline_names_the_table_by_its_ranks(findings: Findings) -> None:
-    (most,) = [sentence for sentence in findings.headline if "largest gain" in sentence]
+    (most,) = [line for line in headline(findings) if line.startswith("Largest gain, time")]
     # Both tables gain the same, and the first one is named.
-    assert most.startswith("The largest gain in time: lulesh with 1 rank of 2 threads, governor")
+    assert most.startswith("Largest gain, time: lulesh, 1 rank of 2 threads, performance: ")
 
 
 def test_ranks_of_another_launcher_are_no_baseline(tmp_path: Path) -> None:

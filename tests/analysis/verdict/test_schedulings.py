@@ -14,17 +14,17 @@ from analysis.compare.tables import compare_tables
 from analysis.results.sources import open_results
 from analysis.results.summaries import read_summaries
 from analysis.tables.means import make_tables, write_tables
-from analysis.verdict.configurations import configuration_tables
-from analysis.verdict.text import as_data, verdict_lines
+from analysis.verdict.data import as_data
+from analysis.verdict_text.configurations import configuration_tables
+from analysis.words import headline, program_notes
 from tests.support.results import (
     Record,
     Study,
     cells_by_title,
+    decision,
     findings_of,
     left_out,
     only_table,
-    text_of,
-    verdict,
     write,
 )
 
@@ -59,37 +59,32 @@ def test_the_scheduler_that_another_replaces_is_the_baseline_of_all(tmp_path: Pa
     assert outcomes == {2: "better", 3: "better", 4: "better"}
     # They are one question: Holm counts all three.
     assert (findings.comparisons, findings.questions) == (3, 1)
-    text = text_of(findings)
-    assert text.startswith("Leave the threads to scx_lavd (#3 scheduler [scx_lavd]): ")
-    assert " % less typical time than under #1 scheduler [kernel] (95 % interval " in text
-    assert "widened for the choice among 3" in text
-    assert findings.headline[0].startswith("For time: to leave threads to scx_lavd, in the one ")
-    assert "governor performance: #3 scheduler [scx_lavd] with " in findings.headline[1]
-    best = as_data(findings)["tables"][0]["verdicts"][0]
+    found = decision(findings)
+    assert (found.choice, found.best and found.best.number) == ("leave", 3)
+    assert found.gain and found.gain.among == 3
+    lines = headline(findings)
+    assert lines[0] == "Decision, time: leave the threads to scx_lavd (scheduler)"
+    assert ", performance: scheduler [scx_lavd] -" in lines[-1]
+    best = as_data(findings)["tables"][0]["decisions"][0]["best"]
     assert (best["mapping"], best["scheduling"]) == ("scheduler", "scx_lavd")
 
 
 @pytest.mark.parametrize(
-    ("times", "start", "headline"),
+    ("times", "number", "under_whom"),
     [
-        (
-            {"scheduler": 1.0, "pcores-pin": 0.7},
-            "Pin each thread on the P-cores, under scx_lavd (#4 pcores-pin [scx_lavd]): ",
-            "For time: to pin threads on the P-cores, under scx_lavd, in the one ",
-        ),
-        (
-            {"scheduler": 1.2, "pcores-pin": 1.3},
-            "Pin each thread on the P-cores, under the kernel's own scheduler (#2 pcores-pin ",
-            "For time: to pin threads on the P-cores, under the kernel's own scheduler, in the ",
-        ),
+        ({"scheduler": 1.0, "pcores-pin": 0.7}, 4, "scx_lavd"),
+        ({"scheduler": 1.2, "pcores-pin": 1.3}, 2, "the kernel's own scheduler"),
     ],
 )
 def test_a_mapping_that_gains_is_named_with_its_scheduler(
-    tmp_path: Path, times: Times, start: str, headline: str
+    tmp_path: Path, times: Times, number: int, under_whom: str
 ) -> None:
     findings = findings_of(tmp_path, under({"kernel": KERNEL, "scx_lavd": times}))
-    assert text_of(findings).startswith(start)
-    assert findings.headline[0].startswith(headline)
+    best = decision(findings).best
+    assert best and best.number == number
+    assert headline(findings)[0] == (
+        f"Decision, time: pin each thread on the P-cores, under {under_whom} (pcores-pin)"
+    )
 
 
 def test_where_all_else_is_worse_threads_are_left_to_the_first_scheduler(tmp_path: Path) -> None:
@@ -97,11 +92,13 @@ def test_where_all_else_is_worse_threads_are_left_to_the_first_scheduler(tmp_pat
     findings = findings_of(
         tmp_path, under({"kernel": {"scheduler": 1.0, "pcores-pin": 1.1}, "scx_lavd": slower})
     )
-    assert verdict(findings).answer == "leave"
-    assert text_of(findings).startswith(
-        "Leave the threads to the kernel's own scheduler (#1 scheduler [kernel]): all 3 other"
+    assert decision(findings).choice == "leave"
+    assert [
+        case.comparisons["time"].outcome for case in only_table(findings).cases if case.comparisons
+    ] == ["worse"] * 3
+    assert headline(findings)[0] == (
+        "Decision, time: leave the threads to the kernel's own scheduler (scheduler)"
     )
-    assert findings.headline[0].startswith("For time: to leave threads to the kernel's own sch")
 
 
 def test_a_scheduler_that_could_not_be_in_force_gives_its_place_to_the_next(tmp_path: Path) -> None:
@@ -120,9 +117,9 @@ def test_a_scheduler_that_could_not_be_in_force_gives_its_place_to_the_next(tmp_
 def test_switches_are_said_with_who_places_threads(tmp_path: Path) -> None:
     runs = under({"kernel": KERNEL}, energy_aware="off", itmt="on")
     findings = findings_of(tmp_path, runs)
-    assert text_of(findings).startswith(
-        "Pin each thread on the P-cores, under the kernel's own scheduler with EAS off and ITMT on "
-        "(#2 pcores-pin [kernel, EAS off, ITMT on]): "
+    assert headline(findings)[0] == (
+        "Decision, time: pin each thread on the P-cores, under the kernel's own scheduler with EAS "
+        "off and ITMT on (pcores-pin)"
     )
 
 
@@ -173,5 +170,5 @@ def test_the_pareto_front_names_the_scheduler(tmp_path: Path) -> None:
         run | {"energy_pkg_j": 100 * run["elapsed_s"], "unavailable": {}}
         for run in under({"kernel": KERNEL, "scx_lavd": {"scheduler": 0.8, "pcores-pin": 0.95}})
     ]
-    lines = verdict_lines(only_table(findings_of(tmp_path, runs)))
+    lines = list(program_notes(only_table(findings_of(tmp_path, runs))))
     assert any("#3 scheduler (scx_lavd, performance)" in line for line in lines)

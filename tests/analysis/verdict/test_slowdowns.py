@@ -15,8 +15,9 @@ from analysis.report.exclusions import missing, places_of
 from analysis.results.sources import open_results
 from analysis.results.summaries import parse_summaries
 from analysis.tables.means import make_tables
-from analysis.verdict.slowdowns import slowdown_table
-from analysis.verdict.text import as_data, as_markdown, as_text
+from analysis.verdict.data import as_data
+from analysis.verdict_text.costs import slowdown_table
+from analysis.verdict_text.document import as_markdown, as_text
 from tests.analysis.report.pages import html_of
 from tests.support.results import cells_by_title, notes_of, record, without, write
 
@@ -102,30 +103,31 @@ def test_both_are_compared_with_themselves_alone_block_by_block(tmp_path: Path) 
     assert (cells["# alone"], cells["beside"]) == ("1", NAME)
 
 
-def test_a_sentence_of_the_verdict_says_both(tmp_path: Path) -> None:
-    text = " ".join(as_text(answer(tmp_path)).split())
-    assert f"Beside {NAME}, against each alone, with 95 % intervals each by itself: #2" in text
-    assert "(#1 is that alone) 25.0" in text
-    assert "the co-runner 50.0" in text
+def test_the_verdict_has_the_table_of_both(tmp_path: Path) -> None:
+    found = answer(tmp_path)
+    assert "what programs beside each other cost each other" in as_markdown(found)
+    row = row_beside(found)
+    assert (row["slowdown"], row["co-runner's slowdown"]) == ("1.250", "1.500")
+    assert row["# alone"] == "1"
 
 
 def test_the_cases_beside_another_are_compared_among_themselves_only(tmp_path: Path) -> None:
     found = answer(tmp_path)
     assert not any(case.comparisons for table in found.tables for case in table.cases)
-    settings = {verdict.setting for verdict in found.tables[0].verdicts}
-    assert settings == {"performance", f"performance, beside {NAME}"}
+    configurations = {(of.governor, of.beside) for of in found.tables[0].decisions}
+    assert configurations == {("performance", None), ("performance", NAME)}
     # A co-runner alone is there to be compared with: no mapping is recommended for it.
-    assert found.tables[1].verdicts == ()
+    assert found.tables[1].decisions == ()
 
 
 @pytest.mark.parametrize(
     ("how", "column", "reason"),
     [
-        ({"ends": False}, "co-runner's slowdown", f"not measured in 10 runs, because {NOT_ENDED}"),
+        ({"ends": False}, "co-runner's slowdown", f"not measured in 10 runs: {NOT_ENDED}"),
         (
             {"nothing": False},
             "slowdown",
-            "not measured, because the study has no case of it with nothing beside it",
+            "not measured: the study has no case of it with nothing beside it",
         ),
     ],
 )

@@ -12,8 +12,9 @@ from analysis.overview.settings import overviews_of
 from analysis.results.sources import open_results
 from analysis.statistics.unlike import spread_times_of_means
 from analysis.verdict.model import Findings
+from analysis.verdict_text.configurations import configuration_tables
 from tests.support.cli import pinstudy
-from tests.support.results import Study, findings_of, verdict
+from tests.support.results import Study, caveats, decision, findings_of
 
 HEADER = "app,threads,mapping,n,elapsed_mean_s,elapsed_sd_s"
 DOUBT = "not sure, because only means are known, of runs that spread up to "
@@ -31,7 +32,7 @@ def imported(folder: Path, *rows: str) -> Findings:
         ("lu,8,pcores-pin,10,9.0,0.4", "pin"),
         ("lu,8,pcores-pin,10,9.0,0.002", "pin"),
         ("lu,8,pcores-pin,10,11.0,0.4", "leave"),
-        ("lu,8,pcores-pin,400,10.0,0.4", "no difference"),
+        ("lu,8,pcores-pin,400,10.0,0.4", "leave"),
     ],
 )
 def test_the_answer_itself_doubts_means_of_unlike_deviations(
@@ -39,10 +40,11 @@ def test_the_answer_itself_doubts_means_of_unlike_deviations(
 ) -> None:
     n = row.split(",")[3]
     findings = imported(tmp_path, f"lu,8,scheduler,{n},10.0,0.04", row)
-    time = verdict(findings, governor="unknown")
-    assert time.answer == word
-    assert DOUBT in time.sentences[0]
-    assert DOUBT in findings.headline[0]
+    time = decision(findings, governor="unknown")
+    assert time.choice == word
+    assert time.unlike_means > 9
+    (times, *_) = configuration_tables(findings.tables[0], findings.margin)
+    assert any(text.startswith("not sure: only means are known") for _, text in times.notes)
     settings = [setting for of in overviews_of(findings) for setting in of.settings]
     assert DOUBT in answer(findings, settings)[0]
 
@@ -50,9 +52,7 @@ def test_the_answer_itself_doubts_means_of_unlike_deviations(
 def test_like_deviations_are_not_doubted(tmp_path: Path) -> None:
     rows = ("lu,8,scheduler,10,10.0,0.04", "lu,8,pcores-pin,10,9.0,0.05")
     findings = imported(tmp_path, *rows)
-    assert DOUBT not in " ".join(
-        (*verdict(findings, governor="unknown").sentences, *findings.headline)
-    )
+    assert decision(findings, governor="unknown").unlike_means == 1
 
 
 def test_typical_values_of_runs_need_no_such_doubt(tmp_path: Path) -> None:
@@ -64,8 +64,8 @@ def test_typical_values_of_runs_need_no_such_doubt(tmp_path: Path) -> None:
         for run in study.records()
     ]
     findings = findings_of(tmp_path, wild)
-    assert "Runs spread otherwise" in " ".join(verdict(findings).sentences)
-    assert DOUBT not in " ".join((*verdict(findings).sentences, *findings.headline))
+    assert "unlike spread" in caveats(findings)
+    assert decision(findings).unlike_means == 1
 
 
 def test_compare_doubts_the_words_of_such_results(tmp_path: Path) -> None:

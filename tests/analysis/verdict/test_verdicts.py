@@ -12,22 +12,26 @@ from syrupy.assertion import SnapshotAssertion
 from analysis.answer import analyze, command_for_more
 from analysis.results.sources import Results, open_results
 from analysis.statistics.decision import interval_of_selected
+from analysis.verdict.data import as_data
 from analysis.verdict.model import Findings
-from analysis.verdict.text import as_data, as_markdown, as_text
+from analysis.verdict_text.configurations import configuration_tables
+from analysis.verdict_text.document import as_markdown, as_text
+from analysis.words import headline
 from base.errors import UserError
 from tests.support.golden import GoldenFile
 from tests.support.results import (
     Record,
     Study,
+    caveats,
     compared,
+    decision,
     findings_of,
     in_table,
+    lacking,
     left_out,
     only_table,
     record,
     spoilt,
-    text_of,
-    verdict,
     words,
     write,
 )
@@ -54,27 +58,29 @@ def test_a_gain_in_time_stands_beside_what_it_costs_in_energy(
 
 
 @pytest.mark.parametrize(
-    ("times", "answer", "best", "expected"),
+    ("times", "choice", "best", "as_good", "lacking"),
     [
-        (FASTER_ON_P, "pin", "pcores-pin",
-         "Pin each thread on the P-cores (#3 pcores-pin): "),
-        ({"scheduler": 1.0, "pcores-set": 0.9, "pcores-pin": 1.0}, "confine", "pcores-set",
-         "Confine the threads to the P-cores (#2 pcores-set)"),
-        ({"scheduler": 1.0, "pcores-set": 1.1, "ecores-pin": 1.4}, "leave", "scheduler",
-         "Leave the threads to the OS scheduler (#1 scheduler)"),
+        (FASTER_ON_P, "pin", "pcores-pin", [], []),
+        ({"scheduler": 1.0, "pcores-set": 0.9, "pcores-pin": 1.0}, "confine", "pcores-set", [], []),
+        ({"scheduler": 1.0, "pcores-set": 1.1, "ecores-pin": 1.4}, "leave", "scheduler", [], []),
+        # No mapping gains: some are as good.
         ({"scheduler": 1.0, "pcores-set": 1.0, "pcores-pin": 1.001, "ecores-pin": 1.4},
-         "no difference", None,
-         "#2 pcores-set and #3 pcores-pin take the same typical time as #1 scheduler"),
-        ({"pcores-set": 1.0, "pcores-pin": 0.9}, "not compared", None,
-         "put the mapping scheduler into the study"),
+         "leave", "scheduler", ["pcores-set", "pcores-pin"], []),
+        ({"pcores-set": 1.0, "pcores-pin": 0.9}, "not compared", None, [], ["no baseline"]),
     ],
 )  # fmt: skip
-def test_the_answer_is_what_the_times_call_for(
-    tmp_path: Path, times: dict[str, float], answer: str, best: str | None, expected: str
+def test_the_decision_is_what_the_times_call_for(
+    tmp_path: Path,
+    times: dict[str, float],
+    choice: str,
+    best: str | None,
+    as_good: list[str],
+    lacking: list[str],
 ) -> None:
-    time = verdict(findings_of(tmp_path, Study(times)))
-    assert (time.answer, time.best and time.best.mapping) == (answer, best)
-    assert expected in time.sentences[0]
+    time = decision(findings_of(tmp_path, Study(times)))
+    assert (time.choice, time.best and time.best.mapping) == (choice, best)
+    assert [rival.case.mapping for rival in time.as_good] == as_good
+    assert [caveat.code for caveat in time.lacking] == lacking
 
 
 def test_the_gain_stands_with_its_interval(tmp_path: Path) -> None:
@@ -89,28 +95,36 @@ def test_the_gain_stands_with_its_interval(tmp_path: Path) -> None:
     # The best of three has the interval of a level of a third, and was told because it is large.
     interval = interval_of_selected(difference, compared(findings).p_different, 3)
     assert interval.low == pytest.approx(difference.interval(1 - 0.05 / 3).low)
-    low, high = ((1 - end) * 100 for end in (interval.high, interval.low))
-    assert f"(95 % interval {low:.2f} to {high:.2f} %, widened for the cho" in text_of(findings)
+    gain = decision(findings).gain
+    assert gain and (gain.ratio, gain.interval, gain.among) == (difference.ratio, interval, 3)
+    (times, *_) = configuration_tables(only_table(findings), 0.01)
+    low, high = ((end - 1) * 100 for end in (interval.low, interval.high))
+    (shown,) = [text for _, text in times.notes if text.startswith("gain: ")]
+    assert f"(95 %: {low:.2f} to {high:.2f}, widened for the choice among 3)" in shown
+    data = as_data(findings)["tables"][0]["decisions"][0]["gain"]
+    assert (data["ratio_low"], data["ratio_high"]) == (interval.low, interval.high)
 
 
 def test_mappings_that_do_as_well_as_the_best_are_named(tmp_path: Path) -> None:
     study = Study({"scheduler": 1.0, "pcores-set": 0.9001, "pcores-pin": 0.9})
-    sentences = verdict(findings_of(tmp_path, study)).sentences
+    found = decision(findings_of(tmp_path, study))
+    (rival,) = found.as_good
     # Which of both is ahead is chance.
-    assert re.match(
-        r"#. pcores-... would do as well as #. pcores-... \(within 1 %\)\.", sentences[1]
-    )
+    assert found.best
+    assert {found.best.mapping, rival.case.mapping} == {"pcores-set", "pcores-pin"}
+    assert rival.outcome == "equivalent"
 
 
 def test_noisy_runs_are_undecided_and_say_about_how_many_are_missing(tmp_path: Path) -> None:
     study = Study({"scheduler": 1.0, "pcores-pin": 0.98}, noise=0.04)
     ten, nine = (
-        verdict(findings_of(tmp_path / f"{repetitions}", replace(study, repetitions=repetitions)))
+        findings_of(tmp_path / f"{repetitions}", replace(study, repetitions=repetitions))
         for repetitions in (10, 9)
     )
-    assert (ten.answer, nine.answer) == ("undecided", "undecided")
-    assert re.search(r"; \d+ to \d+ more repetitions would decide", ten.sentences[0])
-    assert "repetition" not in nine.sentences[0]
+    assert (decision(ten).choice, decision(nine).choice) == ("undecided", "undecided")
+    more = caveats(ten)["more repetitions"]
+    assert 0 < more["half"] <= more["most"]
+    assert "more repetitions" not in caveats(nine)
 
 
 @pytest.mark.parametrize(
@@ -127,10 +141,10 @@ def test_what_is_undecided_ends_with_the_command_that_helps(
     study = Study({"scheduler": 1.0, "pcores-pin": 0.98}, repetitions=repetitions, noise=noise)
     records = [run | {"study_file": "quick"} for run in study.records()]
     findings = findings_of(tmp_path / "paper-serial" / "node1", records)
-    assert verdict(findings).answer == "undecided"
-    assert ("two runs decide nothing" in text_of(findings)) == (repetitions == 2)
-    assert findings.headline[0].startswith("For time: undecided")
-    assert "gain" not in " ".join(findings.headline)
+    assert decision(findings).choice == "undecided"
+    assert ("two runs decide nothing" in caveats(findings)) == (repetitions == 2)
+    assert headline(findings)[0] == "Decision, time: undecided"
+    assert findings.largest_gains == ()
     why, command = as_text(findings).splitlines()[-2:]
     assert why.startswith(before)
     (asked,) = re.findall(r"^  pinstudy run quick --repetitions (\d+) ", command)
@@ -177,25 +191,22 @@ def test_a_table_without_the_named_baseline_is_told_that_it_lacks_it(tmp_path: P
     other = in_table(2, Study({"scheduler": 1.0, "pcores-set": 0.9}), threads=2)
     records = [*Study(PINNED).records(), *other]
     lacks, has = findings_of(tmp_path / "a", records, baseline="pcores-set").tables
-    assert has.verdicts[0].answer == "confine"
-    assert lacks.verdicts[0].sentences == (
-        "Not compared: no case under these conditions has the mapping pcores-set, which "
-        "--baseline names.",
-    )
+    assert has.decisions[0].choice == "confine"
+    (why,) = lacks.decisions[0].lacking
+    assert (why.code, why.facts) == ("no such baseline", {"mapping": "pcores-set"})
     failed = spoilt(records, "pcores-set", status="failed")
     (_, lost) = findings_of(tmp_path / "b", failed, baseline="pcores-set").tables
-    assert lost.verdicts[0].sentences == (
-        "Not compared: no run of #2 pcores-set could be used (10 failed).",
-    )
+    (why,) = lost.decisions[0].lacking
+    assert (why.code, why.facts) == ("no usable run", {"excluded": {"failed": 10}})
 
 
 def test_what_was_not_measured_has_its_reason(tmp_path: Path) -> None:
     findings = findings_of(tmp_path, Study(FASTER_ON_P))
-    assert verdict(findings, "energy").sentences == (
-        "Not compared: package energy was not measured, because no RAPL here.",
+    (why,) = decision(findings, "energy").lacking
+    assert (why.code, why.facts) == ("not measured", {"reasons": ("no RAPL here",)})
+    assert "Decision, package energy: not compared in 1 of 1 configuration: not measured: " in (
+        " ".join(headline(findings))
     )
-    assert "package energy not measured" in text_of(findings)
-    assert findings.headline[-1].startswith("No answer for package energy")
 
 
 def test_an_energy_delay_product_lacks_the_factor_that_was_not_measured(tmp_path: Path) -> None:
@@ -204,13 +215,13 @@ def test_an_energy_delay_product_lacks_the_factor_that_was_not_measured(tmp_path
     no_time = [run | {"elapsed_s": None, "energy_pkg_j": 5.0 + run["order"]} for run in no_energy]
 
     needs = [
-        text_of(findings_of(tmp_path / name, records), "edp")
+        decision(findings_of(tmp_path / name, records), "edp").lacking
         for name, records in (("energy", no_energy), ("time", no_time))
     ]
 
-    assert needs == [
-        f"Not compared: the energy-delay product needs {lacking}, which was not measured."
-        for lacking in ("package energy", "time")
+    assert [[(of.code, dict(of.facts)) for of in found] for found in needs] == [
+        [("factor not measured", {"measure": "package energy"})],
+        [("factor not measured", {"measure": "time"})],
     ]
 
 
@@ -220,16 +231,13 @@ def test_a_baseline_without_a_table_of_the_study_is_none_of_other_tables(tmp_pat
     findings = findings_of(tmp_path, [*(record(n, r) for n in (1, 3) for r in (1, 2)), stray])
     rows = [[case.number for case in table.cases] for table in findings.tables]
     assert sorted(rows) == [[1, 3], [2]]
-    text = " ".join(findings.tables[rows.index([1, 3])].verdicts[0].sentences)
-    assert "Undecided against #1 scheduler" in text
+    assert findings.tables[rows.index([1, 3])].decisions[0].choice == "undecided"
 
 
 def test_the_only_case_that_ran_has_nothing_to_be_compared_with(tmp_path: Path) -> None:
     missing = left_out(2, "no E-cores here") | {"threads": 8, "variant": "libgomp"}
     records = [*Study({"scheduler": 1.0}).records(), missing]
-    assert text_of(findings_of(tmp_path, records)) == (
-        "Not compared: #1 scheduler is the only case whose time was measured."
-    )
+    assert lacking(findings_of(tmp_path, records)) == ["only case"]
 
 
 def test_programs_that_run_as_long_as_they_are_told_are_not_compared(tmp_path: Path) -> None:
@@ -239,9 +247,9 @@ def test_programs_that_run_as_long_as_they_are_told_are_not_compared(tmp_path: P
     ]
     findings = findings_of(tmp_path, [*Study(PINNED).records(), *fixed])
     others, threadmap = findings.tables
-    assert others.verdicts[0].answer == "pin"
-    assert {verdict.answer for verdict in threadmap.verdicts} == {"not compared"}
-    assert "runs as long as it is told" in threadmap.verdicts[0].sentences[0]
+    assert others.decisions[0].choice == "pin"
+    assert {verdict.choice for verdict in threadmap.decisions} == {"not compared"}
+    assert threadmap.decisions[0].lacking[0].code == "fixed time"
     assert not any(case.comparisons or case.on_front for case in threadmap.cases)
     # Two of one comparison each would have been corrected for each other.
     assert findings.comparisons == 1
@@ -261,13 +269,13 @@ def imported(folder: Path, *rows: str, baseline: str | None = None) -> Findings:
 def test_an_unknown_mapping_does_not_count_as_confining(tmp_path: Path) -> None:
     rows = ("lu,8,scheduler,10,45.0,0.1", "lu,8,mine,10,40.0,0.1")
     findings = imported(tmp_path, *rows)
-    (time, *_) = findings.tables[0].verdicts
-    assert time.answer == "use"
-    assert time.sentences[0].startswith("Use mine (#2 mine): 11.11 % less mean time")
-    text = "For time: to use mine, in the one setting (table and governor) that was compared."
-    assert findings.headline[0] == text
-    # A baseline that is named may be the answer.
-    assert imported(tmp_path, *rows, baseline="mine").headline[0] == text
+    (time, *_) = findings.tables[0].decisions
+    assert time.choice == "use"
+    assert time.gain and time.gain.ratio == pytest.approx(40 / 45)
+    text = "Decision, time: use mine (mine)"
+    assert headline(findings)[0] == text
+    # A baseline that is named may be the one to take.
+    assert headline(imported(tmp_path, *rows, baseline="mine"))[0] == text
 
 
 @pytest.mark.parametrize(
@@ -313,11 +321,13 @@ def test_emulated_guests_are_no_answer_for_those_on_kvm(tmp_path: Path) -> None:
     both = findings_of(tmp_path / "both", kvm + tcg)
 
     assert alone.title.endswith(", in an emulated guest with 8 vCPUs and 1024 MiB")
-    assert alone.verdicts[0].answer == "leave"
-    answers = {table.title: [of.answer for of in table.verdicts][:1] for table in both.tables}
+    assert alone.decisions[0].choice == "leave"
+    answers = {table.title: [of.choice for of in table.decisions][:1] for table in both.tables}
     in_kvm = alone.title.replace("an emulated guest", "a guest")
     assert answers == {in_kvm: ["pin"], alone.title: []}
-    assert both.headline[0].startswith("For time: to pin virtual CPUs on the P-cores, in the one")
+    assert headline(both)[0] == (
+        "Decision, time: pin each virtual CPU on the P-cores (pcores-pin/scheduler)"
+    )
     told = "not compared where there are runs under KVM"
     assert [note.endswith(told) for note in both.footnotes if "emulated" in note] == [True]
 
@@ -325,13 +335,13 @@ def test_emulated_guests_are_no_answer_for_those_on_kvm(tmp_path: Path) -> None:
 def test_guests_of_different_boots_are_not_compared(tmp_path: Path) -> None:
     """All runs of a guest come before those of the next one: a drift would look like a mapping."""
     records = in_guests(Study(PINNED, sequential=True), "kvm")
-    time = verdict(findings_of(tmp_path / "a", records))
-    assert (time.answer, time.best) == ("not compared", None)
-    assert "the order does not tell a drift from a mapping" in time.sentences[0]
-    in_turn = verdict(findings_of(tmp_path / "b", in_guests(Study(PINNED), "kvm")))
-    assert in_turn.sentences[0].startswith(
-        "Pin each virtual CPU on the P-cores (#2 pcores-pin/scheduler): "
-    )
+    time = decision(findings_of(tmp_path / "a", records))
+    assert (time.choice, time.best) == ("not compared", None)
+    assert [caveat.code for caveat in time.lacking] == ["out of turn"]
+    in_turn = decision(findings_of(tmp_path / "b", in_guests(Study(PINNED), "kvm")))
+    assert (in_turn.choice, in_turn.best and in_turn.best.full_mapping) == (
+        "pin", "pcores-pin/scheduler",
+    )  # fmt: skip
 
 
 def test_names_from_records_cannot_reach_a_terminal_raw(tmp_path: Path) -> None:
@@ -343,5 +353,6 @@ def test_names_from_records_cannot_reach_a_terminal_raw(tmp_path: Path) -> None:
     ]
     findings = findings_of(tmp_path, records)
     assert "\x1b" not in as_text(findings)
-    sentences = [text for of in only_table(findings).verdicts for text in of.sentences]
-    assert not any("\n" in text for text in sentences)
+    tables = configuration_tables(only_table(findings), 0.01)
+    texts = [text for table in tables for text in (*sum(table.cells, ()), *dict(table.notes))]
+    assert not any("\n" in text for text in [*texts, *headline(findings)])

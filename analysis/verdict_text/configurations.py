@@ -10,10 +10,11 @@ from analysis.format.table import Column, Notes, Table
 from analysis.objectives import Objective
 from analysis.results.case import grouped
 from analysis.statistics.difference import Difference
-from analysis.verdict.model import CaseFinding, TableFindings, Verdict
-from analysis.verdict.notes import decision, decision_notes, p_value, row_notes
+from analysis.verdict.case_caveats import caveats_of
+from analysis.verdict.model import CaseFinding, TableFindings
 from analysis.verdict.phrases import WIDEST
 from analysis.verdict.tables import objective_decimals
+from analysis.words import decision, decision_notes, goes_with, note, p_value
 from base.text import one_line
 from configs.scheduling import CURRENT
 from configs.study import NOTHING as NOTHING_BESIDE
@@ -41,6 +42,7 @@ def _configuration(
     baseline = next((case for case in cases if case.is_baseline), None)
     scheduled = any(case.summary.key.scheduling for case in cases)
     estimand = _estimand(cases, objective)
+    among = sum(objective in case.comparisons for case in cases)
     notes = Notes()
     columns = (
         Column("mapping", right=False),
@@ -60,7 +62,11 @@ def _configuration(
             one_line(case.full_mapping),
             *((one_line(case.summary.key.scheduling or CURRENT),) if scheduled else ()),
             *_cells(case, baseline, objective, decimals),
-            " ".join(map(notes.marker, row_notes(case, baseline, objective, margin))) or NOTHING,
+            " ".join(
+                notes.marker(note(caveat))
+                for caveat in caveats_of(case, baseline, objective, margin, among)
+            )
+            or NOTHING,
         )
         for case in cases
     )
@@ -143,13 +149,15 @@ def change_and_interval(difference: Difference) -> tuple[str, str]:
 def _decisions(
     table: TableFindings, cases: Sequence[CaseFinding], objective: Objective
 ) -> Iterator[tuple[str, str]]:
-    for verdict in table.verdicts:
-        if verdict.objective == objective and _is_of(verdict, cases[0]):
-            yield "", f"decision: {decision(verdict)}"
-            compared = sum(objective in case.comparisons for case in cases)
-            for note in decision_notes(verdict, compared):
-                yield "", note
-
-
-def _is_of(verdict: Verdict, case: CaseFinding) -> bool:
-    return (verdict.governor, verdict.beside) == (case.governor, case.summary.key.beside)
+    explained: list[CaseFinding | None] = []
+    for found in table.decisions:
+        if (found.governor, found.beside) != (cases[0].governor, cases[0].summary.key.beside):
+            continue
+        if found.objective == objective:
+            yield "", f"decision: {decision(found)}"
+            for text in decision_notes(found):
+                yield "", text
+            # What goes with a case stands below the first table that it explains.
+            if found.explained not in explained and (text := goes_with(found)):
+                yield "", text
+        explained.append(found.explained)

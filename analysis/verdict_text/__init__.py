@@ -1,0 +1,1 @@
+"""The verdict for readers: tables and notes for terminal, Markdown and report."""

@@ -1,0 +1,69 @@
+"""The tables of levers: what each change of a factor does to time and energy, pair by pair."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+
+from analysis.advice.model import names_of
+from analysis.findings.levers import Lever, LeverPair, range_of
+from analysis.format.numbers import NOTHING, percent_ends
+from analysis.format.table import Column, Table
+from analysis.objectives import OBJECTIVES, Objective
+from analysis.results.case import grouped
+from analysis.statistics.sample import Interval
+from analysis.words import change_of_lever, name_of_factor, percents
+from base.text import plural
+
+
+def levers_tables(levers: Sequence[Lever]) -> list[Table]:
+    """Return a table of each lever: its pairs under the default mapping, others as one range.
+
+    Those of mappings are in the grid.
+    """
+    of_changes = grouped(
+        (lever for lever in levers if lever.factor != "mapping"),
+        lambda lever: (lever.factor, lever.level, lever.reference),
+    )
+    return [_lever_table(of) for of in of_changes]
+
+
+def _lever_table(levers: Sequence[Lever]) -> Table:
+    """Return the table of one change, whose levers are those under the default mapping and not."""
+    shown = [pair for lever in levers if lever.is_default for pair in lever.pairs]
+    others = [pair for lever in levers if not lever.is_default for pair in lever.pairs]
+    every = [*shown, *others]
+    measured = [of for of in OBJECTIVES if range_of(every, of) is not None]
+    with_interval = {of for of in measured if any(_interval([pair], of) for pair in every)}
+    columns = [Column("with all else equal", right=False)]
+    for objective in measured:
+        columns.append(Column(objective.short, "%"))
+        columns += [Column("95 % interval", "%")] * (objective in with_interval)
+    # What all of them have is not named.
+    names = names_of([pair.reference for pair in shown])
+    rows = [(names[pair.reference.key.case_id], [pair]) for pair in shown]
+    if others:
+        rows.append((f"other mappings: {plural(len(others), 'pair')}", others))
+    cells = [(name, *_cells(pairs, measured, with_interval)) for name, pairs in rows]
+    title = f"{name_of_factor(levers[0].factor)}: {change_of_lever(levers[0])}"
+    return Table(title, tuple(columns), tuple(cells))
+
+
+def _cells(
+    pairs: Sequence[LeverPair], measured: Sequence[Objective], with_interval: Collection[Objective]
+) -> Iterator[str]:
+    for objective in measured:
+        found = range_of(pairs, objective)
+        if found is None:
+            yield pairs[0].missing[objective]
+        else:
+            yield percents(Interval(found.low, found.high)).removesuffix(" %")
+        if objective in with_interval:
+            yield _interval(pairs, objective) or NOTHING
+
+
+def _interval(pairs: Sequence[LeverPair], objective: Objective) -> str:
+    found = range_of(pairs, objective)
+    if found is None or found.interval is None:
+        return ""
+    both = percent_ends(found.interval.low - 1, found.interval.high - 1)
+    return " to ".join(end.removesuffix(" %") for end in both)

@@ -1,0 +1,1 @@
+"""Outputs of canonical results, kept as files."""
