@@ -45,7 +45,7 @@ from analysis.results.sources import Results, open_results
 from analysis.tables.means import tables_of_cases
 from analysis.verdict.model import Findings
 from analysis.verdict_text.document import tables_of
-from analysis.verdict_text.legend import drift_notes
+from analysis.verdict_text.legend import drift_notes, outcome_notes
 from analysis.words import headline, program_notes
 from base.errors import UserError
 from base.text import as_typed, printable
@@ -282,6 +282,7 @@ def _template() -> Template:
         "tables_of": tables_of,
         "program_notes": program_notes,
         "drift_notes": drift_notes,
+        "outcome_notes": outcome_notes,
         "conclusions": conclusions,
         "compare_tables": compare_tables,
     }

@@ -1,4 +1,4 @@
-"""What stands beside the report's tables: the extent, the legend, the level, a node's picture."""
+"""What stands beside the report's tables: the extent, the legend, a node's picture."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from analysis.overview.text import signs
 from analysis.results.node_files import NodeSheet
 from analysis.results.sources import Results
 from analysis.verdict.model import Findings
-from analysis.verdict_text.legend import of_looks
 from base.text import plural
 
 
@@ -66,16 +65,6 @@ def _dates(first: float, last: float) -> str:
     except (OverflowError, ValueError, OSError):
         return "at times that cannot be"
     return f"from {start:%Y-%m-%d %H:%M} to {end:%Y-%m-%d %H:%M} UTC"
-
-
-def tested_together(findings: Findings) -> list[str]:
-    """Return which comparisons share a level, and which level it is."""
-    text = (
-        "The comparisons of one table, governor and objective share one level (Holm, 5 %): "
-        f"{plural(findings.comparisons, 'comparison')} in "
-        f"{plural(findings.questions, 'such question')}."
-    )
-    return [text, *filter(None, [of_looks(findings.look)])]
 
 
 def node_alt(node: NodeSheet) -> str:

@@ -313,11 +313,6 @@ class TableFindings:
         return tuple(of for of in self.objectives if not self.fixed_time or of not in OBJECTIVES)
 
     @property
-    def with_comparisons(self) -> list[Objective]:
-        """The objectives in which any case is compared with its baseline."""
-        return [of for of in self.objectives if any(of in case.comparisons for case in self.cases)]
-
-    @property
     def estimands(self) -> set[Estimand]:
         """What the ratios of its comparisons are of."""
         return {of.difference.estimand for case in self.cases for of in case.comparisons.values()}

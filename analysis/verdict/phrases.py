@@ -66,31 +66,17 @@ class Change:
     """A difference in words.
 
     `what` is its size with what it is of (`10.1 % less time`, `2.3 times the time`), `size` without
-    (`10.1 % less`, `2.3 times as much`); `than` is the word before what it is compared with;
-    `interval` (`9.9 to 10.3 %`) is empty where there is none; it is widened for the choice among so
-    many as `among` says.
+    (`10.1 % less`, `2.3 times as much`); `interval` (`9.9 to 10.3 %`) is empty where there is none.
     """
 
     what: str
     size: str
-    than: str = ""
     interval: str = ""
-    among: int = 1
 
     @property
     def bracket(self) -> str:
         """The interval as it stands between brackets, or why there is none."""
         return self.interval or "no interval: these runs show no spread"
-
-    @property
-    def with_level(self) -> str:
-        """The interval of 95 % with its level, or why there is none."""
-        widened = f", widened for the choice among {self.among}" if self.among > 1 else ""
-        return f"95 % interval {self.interval}{widened}" if self.interval else self.bracket
-
-    def under(self, name: str) -> str:
-        """Return the change as a comparison: `10.1 % less time than under #1 scheduler`."""
-        return " ".join(filter(None, (self.what, self.than, "under", name)))
 
     def __str__(self) -> str:
         return f"{self.what} ({self.bracket})"
@@ -137,9 +123,9 @@ def _change(ratio: float, half_width: float, what: Quantity) -> Change:
     # Whole per cents are kept however little is known of them: 4 % is not "about the same".
     share = rounded(abs(ratio - 1) * 100, min(half_width * 100, 99))
     if not share.strip("0."):
-        return Change(f"about the same {noun}", "about the same", "as")
+        return Change(f"about the same {noun}", "about the same")
     size = f"{share} % {what.more if ratio > 1 else what.less}"
-    return Change(f"{size} {noun}", size, "than")
+    return Change(f"{size} {noun}", size)
 
 
 def _multiple(ratio: float, half_width: float, more: int = 0) -> str:

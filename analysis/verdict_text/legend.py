@@ -20,13 +20,20 @@ from base.text import plural
 
 def reading_notes(findings: Findings) -> list[str]:
     """Return how outcomes were decided, what drifted, and the results' footnotes."""
-    lines = list(_of_outcomes(findings)) if findings.comparisons else []
-    lines += drift_notes(findings.drift, findings.compared)
-    return [*lines, *findings.footnotes]
+    return [
+        *outcome_notes(findings),
+        *drift_notes(findings.drift, findings.compared),
+        *findings.footnotes,
+    ]
 
 
-def _of_outcomes(findings: Findings) -> Iterator[str]:
-    """Yield what the outcomes and intervals are of, and under what conditions they hold."""
+def outcome_notes(findings: Findings) -> Iterator[str]:
+    """Yield what the outcomes and intervals are of, and under what conditions they hold.
+
+    There are none where nothing is compared.
+    """
+    if not findings.comparisons:
+        return
     found = findings.compared
     typical = [of.difference for of in found if of.difference.estimand == "typical"]
     if typical:
@@ -45,12 +52,12 @@ def _of_outcomes(findings: Findings) -> Iterator[str]:
         "builds"
     )
     yield (
-        "outcome: all comparisons of a table, governor and objective together (Holm); "
-        f"{_questions(findings.questions)}"
+        "outcome: all comparisons of a table, governor and objective together (Holm): here "
+        f"{plural(findings.comparisons, 'comparison')} in {plural(findings.questions, 'question')}"
     )
     yield f"equivalent: within {in_percent(findings.margin, 6)} %, as often wrong"
     yield from chain.from_iterable(map(_false, false_rates(findings)))
-    yield from filter(None, (of_looks(findings.look),))
+    yield from filter(None, [_looks(findings.look)])
     if any(comparison.more for comparison in found):
         yield "N to M more repetitions: enough in half and in four fifths of such studies"
         yield "continuing a study is a new look, and counts as one"
@@ -64,10 +71,6 @@ def _of_outcomes(findings: Findings) -> Iterator[str]:
                 f"{plural(slow.n, 'run')} of a case hold none of a mode of one run in ten in "
                 f"{slow.share * 100:.0f} of 100 studies, {slow.enough} runs in 5"
             )
-
-
-def _questions(count: int) -> str:
-    return "here is one question" if count == 1 else f"here are {count} questions"
 
 
 def _boots(findings: Findings) -> str:
@@ -101,7 +104,7 @@ def _false(rate: FalseRate) -> Iterator[str]:
     )
 
 
-def of_looks(look: Look) -> str:
+def _looks(look: Look) -> str:
     """Return at which level outcomes are where a study is looked at several times; or nothing."""
     level = f"outcomes are at {look.share * ALPHA:.2g} instead of {ONLY_LOOK.share * ALPHA:.2g}"
     if look.number > 1:

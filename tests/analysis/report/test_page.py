@@ -320,8 +320,8 @@ def test_the_comparisons_that_share_a_level_are_those_of_a_question(
 ) -> None:
     assert findings.questions > 1
     assert (
-        "The comparisons of one table, governor and objective share one level (Holm, 5 %): "
-        f"{findings.comparisons} comparisons in {findings.questions} such questions."
+        "outcome: all comparisons of a table, governor and objective together (Holm): here "
+        f"{findings.comparisons} comparisons in {findings.questions} questions"
     ) in page.of("method")
 
 
