@@ -110,6 +110,9 @@ def report_html(
     means = tables_of_cases(results.cases, results.footnotes, off=results.off, share_notes=True)
     tables = list(map(measured_columns, means))
     again = reproduction(results, places, sheets)
+    said = headline(answer)
+    # A telephone's first screen has room for one line above the grid.
+    first, also = (said, []) if answer.raced else (said[:1], said[1:])
     remarks = remarks_by_label(results, answer, answers, overviews)
     return _template().render(
         results=results,
@@ -121,7 +124,8 @@ def report_html(
         overviews=overviews,
         objectives=_objectives(overviews),
         legend=sentences.legend(overviews, answer),
-        said=headline(answer),
+        said=first,
+        also=also,
         remarks=[(label, texts) for label, texts in remarks if label != ANSWER],
         undecided=what_is_undecided(answer),
         plane=_plane(results, answer),

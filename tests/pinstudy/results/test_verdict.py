@@ -24,7 +24,7 @@ def test_the_answer_comes_first_and_its_numbers_after_it(tmp_path: Path) -> None
     overview, detail = done.stdout.split("In detail")
     assert overview.startswith("To pin or not to pin?")
     assert "\nAnswer     Pin threads on the P-cores (" in overview
-    assert detail.lstrip().startswith("For time: to pin")
+    assert detail.lstrip().startswith("Decision, time: pin each thread on the P-cores (pcores-pin)")
     assert "decision: pin each thread on the P-cores (pcores-pin)" in done.stdout
     assert "lulesh, 8 threads, performance: typical time" in done.stdout
     assert (folder / "verdict.md").read_text().startswith("# To pin or not to pin?")
@@ -43,6 +43,9 @@ def test_a_program_reads_it_as_json(tmp_path: Path) -> None:
     assert by_number[2]["time_ratio_low"] < by_number[2]["time_ratio"] < 0.91
     time = [row for row in table["statistics"] if row["objective"] == "time"]
     assert [row["n"] for row in time] == [10, 10, 10]
+    decision = next(row for row in table["decisions"] if row["objective"] == "time")
+    assert (decision["decision"], decision["best"]["mapping"]) == ("pin", "pcores-pin")
+    assert decision["gain"]["ratio_low"] < by_number[2]["time_ratio"] < 0.91
 
 
 def test_what_holds_across_configurations_is_in_the_json_as_numbers(tmp_path: Path) -> None:
