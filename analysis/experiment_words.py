@@ -13,7 +13,7 @@ from analysis.objectives import Objective
 from analysis.published.affinity import Published, sources_of
 from analysis.statistics.modes import Modes
 from analysis.statistics.sample import MIN_TRIMMED, TRIMMED_SHARE
-from analysis.verdict.caveats import loaded_at_start
+from analysis.verdict.case_caveats import loaded_at_start
 from analysis.verdict.model import CaseFinding, Comparison
 from analysis.verdict.tables import ratio_interval, ratio_text
 from base.text import first_of, one_line

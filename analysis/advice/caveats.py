@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.advice.lines import Line
-from analysis.advice.model import Candidate, AdviceCaveat, Confirmation
+from analysis.advice.model import AdviceCaveat, Candidate, Confirmation
 from analysis.results.node_files import cpus_of
 from analysis.statistics.drift import Drift, Trend
 from configs.mapping import WITHIN_THE_RUN

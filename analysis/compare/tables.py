@@ -13,7 +13,7 @@ from analysis.format.numbers import NOTHING, finite, fixed
 from analysis.format.table import Column, Notes, Table, table_of
 from analysis.records.keys import TABLE_KEYS
 from analysis.statistics.sample import Interval
-from analysis.verdict.caveats import loaded_at_start
+from analysis.verdict.case_caveats import loaded_at_start
 from analysis.verdict.tables import interval_of, objective_decimals, ratio_decimals, ratio_text
 from base.text import one_line
 from configs.scheduling import CURRENT

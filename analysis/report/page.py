@@ -287,7 +287,6 @@ def _template() -> Template:
         "program_notes": program_notes,
         "drift_notes": drift_notes,
         "outcome_notes": outcome_notes,
-        "conclusions": conclusions,
         "compare_tables": compare_tables,
     }
     return environment.get_template("report.html.jinja")
