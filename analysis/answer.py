@@ -162,7 +162,8 @@ def _look(results: Results) -> Look:
         return Look(results.card.look, results.card.planned_looks)
     if runs is None or runs.raced:
         return ONLY_LOOK
-    return Look(interim_analysis_of(whole_runs(runs.frame)), runs.planned_looks)
+    number = max(interim_analysis_of(whole_runs(runs.frame)), runs.look)
+    return Look(number, runs.planned_looks)
 
 
 def _headline_of_race(advice: Advice | None) -> tuple[str, ...]:
@@ -402,11 +403,12 @@ def _drift(frame: pd.DataFrame) -> Drift:
 
 
 def command_for_more(results: Results, more: int) -> str:
-    """Return the command that makes `more` repetitions of each case; empty where there is none.
+    """Return the command that repeats what is undecided; empty where there is none.
 
-    There is none where `more` is 0, where a batch system made the runs, where a precision or a race
-    ends its cases, where a study cannot have so many repetitions, and where the folder is not named
-    as `pinstudy run` names it, so that the command would begin anew in another folder.
+    `more` repetitions would help. There is none where `more` is 0, where a batch system made the
+    runs, where a precision or a race ends its cases, where a study cannot have so many repetitions,
+    and where the folder is not named as `pinstudy run` names it, so that the command would begin
+    anew in another folder.
     """
     if not more or results.runs is None or results.folder is None or results.runs.ruled:
         return ""
@@ -418,7 +420,7 @@ def command_for_more(results: Results, more: int) -> str:
     study = studies[0]
     named = display_path(Path(study)) if "/" in study else study
     options = map(word_as_typed, kept_options(results.folder / STUDY_FILE))
-    parts = [f"{PINSTUDY} run {as_typed(named)}", *options, f"--repetitions {last + more:.0f}"]
+    parts = [f"{PINSTUDY} run {as_typed(named)}", *options, "--undecided"]
     below = _results_of(results.folder, frame)
     if below is None:
         return ""

@@ -49,6 +49,11 @@ JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON, for a p
 FRESH = click.option(
     "--fresh", is_flag=True, help="Start anew; earlier results are kept beside it."
 )
+UNDECIDED = click.option(
+    "--undecided",
+    is_flag=True,
+    help="Repeat only undecided cases and their baselines, until decided or at STUDY's limit.",
+)
 SITE = click.option(
     "--site",
     metavar="SITE",

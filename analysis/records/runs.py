@@ -44,7 +44,7 @@ class Runs:
     run. Of interchangeable nodes that divide a study `node_id` is the name of their pool, and
     MADE_ON has the node. `ruled` tells that a precision or a race ended cases, `raced` that it was
     a race; `planned_looks` is how often results may have been looked at, to end the study when they
-    decide.
+    decide. `look` is the number of this look at them, as far as what was undecided was repeated.
 
     `reasons` has the reasons for missing fields of good runs: `case_id`, `field`,
     `reason`, each combination once. `refused` counts the lines that are no records, by why (words
@@ -63,6 +63,7 @@ class Runs:
     raced: bool = False
     ruled: bool = False
     planned_looks: int = 1
+    look: int = 1
     repeated: pd.DataFrame = field(default_factory=pd.DataFrame)
     firsts: FirstRecords = field(default_factory=FirstRecords)
     race_reader: RaceReader = field(default_factory=RaceReader)
@@ -101,6 +102,7 @@ def read_runs(folder: Path) -> Runs:
         raced=seen.raced,
         ruled=seen.ruled,
         planned_looks=seen.planned_looks,
+        look=seen.look + seen.went_on,
         repeated=repeated,
         firsts=seen.firsts,
         race_reader=seen.race_reader,
@@ -117,6 +119,7 @@ class _Seen:
         self.refused: Counter[str] = Counter()
         self.raced = self.ruled = False
         self.planned_looks = 1
+        self.look, self.went_on = 1, False
         self.firsts = FirstRecords()
         self.race_reader = RaceReader()
         self.team_looks = TeamLooks()
@@ -127,13 +130,24 @@ class _Seen:
         if isinstance(line, InvalidLine):
             self.refused[line.why] += 1
         elif line.get("status") != BASELINE:
+            self._take_look((line.get("repetition_rule") or {}).get("undecided"))
             if not self.raced and line.get("repetition_rule"):
                 self._take_rule(line["repetition_rule"])
             for gatherer in (self.firsts, self.race_reader, self.team_looks, self.settings):
                 gatherer.add(line)
             self.rows.add(line)
 
+    def _take_look(self, again: object) -> None:
+        """Take the number of a look; where all cases went on after it, there is one more."""
+        number = again.get("look") if isinstance(again, dict) else None
+        if type(number) is int and 1 < number <= MAX_REPETITIONS:
+            self.look, self.went_on = max(self.look, number), False
+        else:
+            self.went_on = self.look > 1
+
     def _take_rule(self, rule: Mapping[str, Any]) -> None:
+        if "undecided" in rule:
+            return
         looks = _planned_looks(rule.get("decide"))
         if looks is not None:
             self.planned_looks = max(self.planned_looks, looks)

@@ -22,12 +22,14 @@ from pinstudy.options import (
     RESULTS,
     SITE,
     SYSROOT,
+    UNDECIDED,
     node_options,
     override_options,
 )
 from pinstudy.output import print_columns, print_json, say, wrap
 
 if TYPE_CHECKING:
+    from runners.study.machine import MoreRuns
     from runners.study.summary import PlanSummary
 
 
@@ -75,6 +77,7 @@ def studies_command(sysroot: Path, kinds: str | None, as_json: bool) -> None:
 @override_options
 @node_options
 @RESULTS
+@UNDECIDED
 @SITE
 def plan_command(
     study: str,
@@ -82,6 +85,7 @@ def plan_command(
     kinds: str | None,
     as_json: bool,
     results: Path,
+    undecided: bool,
     site: str | None,
     **overrides: Any,  # noqa: ANN401 - those of override_options
 ) -> None:
@@ -98,6 +102,14 @@ def plan_command(
     machine = open_machine(sysroot, kinds, load_site(site) if site else None)
     loaded = load_study(study, Overrides(**overrides))
     summary = machine.summary(loaded, results)
+    if undecided:
+        from pinstudy.undecided import plan_again, why_no_more
+
+        found, again = plan_again(machine, loaded, results)
+        if again is None:
+            say(why_no_more(found), err=as_json)
+            return
+        summary = again
     if loaded.race and (problem := no_race(summary.plan)):
         raise with_remedy(problem, machine, loaded)
     if machine.live:
@@ -173,6 +185,7 @@ def _guest(row: dict[str, Any]) -> str:
 @RESULTS
 @SITE
 @override_options
+@UNDECIDED
 @FRESH
 @click.option("--wait", is_flag=True, help="Wait until no other study runs on this node.")
 @click.option(
@@ -193,6 +206,7 @@ def run_command(
     kinds: str | None,
     results: Path,
     site: str | None,
+    undecided: bool,
     fresh: bool,
     wait: bool,
     allow_emulation: bool,
@@ -220,18 +234,33 @@ def run_command(
             f"study {loaded.name} is for a batch system (engine: batch): `{PINSTUDY} submit {it}` "
             f"submits it, and `{PINSTUDY} status {it}` shows it"
         )
+    if undecided and fresh:
+        raise UserError("--undecided: continues results, and --fresh would begin others; name one")
     assignment = WHOLE_STUDY
     if wait and sysroot == LIVE_ROOT:
         # What the plan is made from may be another after the wait.
         with node_lock(sysroot, inf, _tell_wait):
             assignment = replace(WHOLE_STUDY, wait_for_node_s=inf, waiting=_tell_wait)
     machine = open_machine(sysroot, kinds, load_site(site) if site else None)
-    try:
-        session = Session(machine, loaded, results, fresh, allow_emulation, assignment)
-    except NothingRunsError as nothing:
-        more = ("--fresh",) if nothing.has_results else ()
-        raise with_remedy(str(nothing), machine, loaded, more) from None
-    make_runs(session, as_json)
+
+    def open_session(again: MoreRuns | None = None) -> Session:
+        mine = replace(assignment, again=again)
+        try:
+            return Session(machine, loaded, results, fresh, allow_emulation, mine)
+        except NothingRunsError as nothing:
+            more = ("--fresh",) if nothing.has_results else ()
+            raise with_remedy(str(nothing), machine, loaded, more) from None
+
+    if undecided:
+        from pinstudy.undecided import repeat
+
+        repeated = repeat(machine, loaded, results, open_session, quiet=as_json)
+        if repeated is None:
+            return
+        session = repeated
+    else:
+        session = open_session()
+        make_runs(session, as_json)
     for line in precision_lines(session.summary.plan, session.summary.history):
         say(line, err=as_json)
     show_outcome(session, report, as_json)

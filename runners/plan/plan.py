@@ -8,10 +8,12 @@ from functools import cached_property
 from itertools import chain, product
 from pathlib import Path
 
+from base.errors import StudyError
 from base.text import shown
 from configs.app import App, Size, Variant
 from configs.mapping import PINS_ONE_THREAD
 from configs.mapping import Mapping as StudyMapping
+from configs.repetitions import MAX_REPETITIONS
 from configs.scheduling import Scheduling
 from configs.study import AppChoice, CoRunner, Study, Vm
 from configs.variables import SetVariable, merged
@@ -30,11 +32,26 @@ GovernorProblem = Callable[[str, tuple[int, ...]], str | None]
 
 
 @dataclass(frozen=True)
+class Again:
+    """How often undecided cases, and their baselines, are run once more.
+
+    `last` is the last repetition of each, by case_id; the first one, which comes after the `made`
+    ones, is the same for all, so that they are made in common blocks. `look` is the number of the
+    look at the results with these runs.
+    """
+
+    last: Mapping[str, int]
+    made: int
+    look: int
+
+
+@dataclass(frozen=True)
 class Plan:
     """The cases of a study on a node, in table order, and those left out with their reasons.
 
     `programs` has the absolute path of each program by its name. `speeds` are shares of the fastest
-    CPU's, to estimate times by; empty where all are alike, or not known.
+    CPU's, to estimate times by; empty where all are alike, or not known. `again` is set where
+    undecided cases alone are repeated.
     """
 
     study: Study
@@ -43,6 +60,7 @@ class Plan:
     programs: dict[str, Path]
     blocks: frozenset[int] | None = None
     speeds: Mapping[int, float] = field(default_factory=dict)
+    again: Again | None = None
 
     @cached_property
     def runs(self) -> list[PlannedRun]:
@@ -55,7 +73,29 @@ class Plan:
         for case in self.cases:
             groups.setdefault(case.guest_group, []).append(case.case_id)
         repetitions, warmup, order = study.repetitions, study.warmup, study.order
-        return plan_groups(groups, repetitions, warmup, order, study.seed, self.blocks)
+        runs = plan_groups(groups, repetitions, warmup, order, study.seed, self.blocks)
+        if self.again is None:
+            return runs
+        last = self.again.last
+        return [run for run in runs if run.warmup or run.repetition <= last[run.case_id]]
+
+    def repeated(self, more: Mapping[str, int], made: int, look: int) -> Plan:
+        """Return the plan in which these cases alone are run so often more, by case_id.
+
+        `made` is the last repetition that any case made. Raises StudyError where a case would have
+        more repetitions than a study can have.
+        """
+        last = {case_id: made + number for case_id, number in more.items()}
+        most = max(last.values(), default=made)
+        if most > MAX_REPETITIONS:
+            raise StudyError(f"a study cannot have more than {MAX_REPETITIONS} repetitions")
+        # How often all cases are run, and until when, is no longer asked.
+        study = replace(self.study, repetitions=most, decide=None)
+        cases = tuple(case for case in self.cases if case.case_id in last)
+        blocks = frozenset(range(made + 1, most + 1))
+        return replace(
+            self, study=study, cases=cases, skipped=(), blocks=blocks, again=Again(last, made, look)
+        )
 
     @property
     def guests_take_turns(self) -> bool:

@@ -49,6 +49,7 @@ class History:
     runs of a `race` by case and repetition, where warm-up runs count from -1 downwards. Of a race
     and of a study that goes on until its comparisons are decided, all runs may take `limit_s`, None
     without a limit, and took `spent_s`. `skipped` are the runs that cannot be made in this attempt.
+    `repeated` are the repetitions in which `--undecided` made runs of some cases alone.
     `programs` and `environments` have the digests of the programs that each case ran, and of the
     variables that they inherited, `settings` those in force in its good runs. `shards` are by their
     files' names.
@@ -58,6 +59,7 @@ class History:
     done: set[RunKey] = field(default_factory=set)
     good: dict[str, dict[int, Mapping[str, Any]]] = field(default_factory=dict)
     skipped: set[RunKey] = field(default_factory=set)
+    repeated: set[int] = field(default_factory=set)
     times: dict[str, tuple[int, float]] = field(default_factory=dict)
     skipped_cases: set[tuple[str, str]] = field(default_factory=set)
     temperature_reference_c: dict[str, float] | None = None
@@ -95,6 +97,8 @@ class History:
             if key not in self.done:
                 self._add_run(key, record)
                 self.done.add(key)
+                if "undecided" in (record.get("repetition_rule") or {}):
+                    self.repeated.add(record["repetition"])
 
     def _add_run(self, key: RunKey, record: Mapping[str, Any]) -> None:
         case_id, warmup, repetition = key
@@ -113,6 +117,11 @@ class History:
         if status == OK and elapsed_s is not None:
             count, total_s = self.times.get(case_id, (0, 0.0))
             self.times[case_id] = (count + 1, total_s + elapsed_s)
+
+    @property
+    def last_repetition(self) -> int:
+        """The last repetition that any case made, whatever became of it; 0 before the first."""
+        return max((number for _, is_warmup, number in self.done if not is_warmup), default=0)
 
     def mean_s(self, case_id: str) -> float | None:
         """Return the mean seconds of a case's good runs, or None when there is none."""

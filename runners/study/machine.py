@@ -40,20 +40,33 @@ _SettingKey = tuple[str, Scheduling, tuple[int, ...]]
 
 
 @dataclass(frozen=True)
+class MoreRuns:
+    """How many more runs to make of undecided cases and their baselines, by case_id.
+
+    `look` is the number of the look at the results with these runs.
+    """
+
+    of_case: Mapping[str, int]
+    look: int
+
+
+@dataclass(frozen=True)
 class Assignment:
     """The part of a study that a session runs, and where its results go.
 
     `folder` is where results go, None for the node's own. `blocks` are the repetitions to make,
-    None for all. `pool` names the interchangeable nodes that divide a study; empty when one node
-    makes all of it. `attempt` is the number of the shard, None for the node's next one. `may_start`
-    is called before each run with its expected seconds, None when unknown, and raises StoppedError
-    when the run must not start. A session waits up to `wait_for_node_s` seconds for the node's
-    lock, and calls `waiting` with who has it. `fenced` returns why records are no longer accepted;
-    empty as long as they are.
+    None for all. `again` says how many more runs to make of which cases alone, None where all cases
+    are run as often as the study says. `pool` names the interchangeable nodes that divide a study;
+    empty when one node makes all of it. `attempt` is the number of the shard, None for the node's
+    next one. `may_start` is called before each run with its expected seconds, None when unknown,
+    and raises StoppedError when the run must not start. A session waits up to `wait_for_node_s`
+    seconds for the node's lock, and calls `waiting` with who has it. `fenced` returns why records
+    are no longer accepted; empty as long as they are.
     """
 
     folder: Path | None = None
     blocks: frozenset[int] | None = None
+    again: MoreRuns | None = None
     pool: str = ""
     attempt: int | None = None
     may_start: Callable[[float | None], None] = lambda _: None
@@ -171,6 +184,10 @@ class Machine:
                 folder, study, node.digest, node.node_id, assignment.pool, node.facts
             )
         plan = replace(self.plan(study), blocks=assignment.blocks)
+        if again := assignment.again:
+            plan = plan.repeated(again.of_case, history.last_repetition, again.look)
+            # It is that of the study's own runs.
+            history.limit_s = None
         if history.programs:
             self.programs_of(plan).check_earlier(folder, history.programs)
         of = study.precision.of if study.precision else ()

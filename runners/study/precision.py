@@ -18,6 +18,8 @@ from runners.records.race.student_t import Moments, quantile
 def repetition_rule(plan: Plan) -> dict[str, Any] | None:
     """Return the `repetition_rule` of a study's records; None for a fixed number of repetitions."""
     study, race = plan.study, plan.study.race
+    if plan.again:
+        return {"undecided": {"look": plan.again.look}}
     if race:
         return {
             "race": {

@@ -177,6 +177,9 @@ class DecideSchedule(Schedule):
         done = self.history.done
         yielded: list[PlannedRun] = []
         for number, runs in groupby(self.plan.runs, lambda planned: planned.block):
+            if number in self.history.repeated:
+                # The other cases were decided.
+                continue
             block = list(runs)
             left = [planned for planned in block if planned.key not in done]
             if number > self._first and len(left) == len(block):

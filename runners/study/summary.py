@@ -175,6 +175,9 @@ class PlanSummary:
     @property
     def _repetitions(self) -> str:
         most, wanted = plural(self.study.repetitions, "repetition"), self.study.precision
+        if again := self.plan.again:
+            more = [last - again.made for last in again.last.values()]
+            return f"{_range(str(min(more)), plural(max(more), 'more repetition'))}"
         if decide := self.study.decide:
             within = f" or {duration(decide.within_s)} are over" if decide.within_s else ""
             return f"{_range(str(decide.first), most)}, until every comparison is decided{within},"
