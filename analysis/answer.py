@@ -52,7 +52,7 @@ from analysis.verdict.values import (
     units_in,
     values_by_case,
 )
-from analysis.words import advice_headline
+from analysis.words.advice import advice_headline
 from base import PINSTUDY
 from base.text import as_typed, one_line, word_as_typed
 from configs.library import display_path

@@ -13,7 +13,6 @@ from typing import Any
 import msgspec
 
 from analysis.answer import Answer, analyze
-from analysis.experiment_words import modes_that_hide
 from analysis.latency.clusters import find_clusters
 from analysis.latency.reading import read_latency
 from analysis.measures import MEASURE_OF, SHOWN, Stats
@@ -57,6 +56,7 @@ from analysis.results.node_files import node_facts
 from analysis.results.sources import Results, open_results
 from analysis.results.summaries import UNKNOWN
 from analysis.verdict.model import Comparison
+from analysis.words.experiments import modes_that_hide
 from base import PINSTUDY, VERSION
 from base.cpulist import format_cpulist
 from base.decoding import decoded, encoded

@@ -20,7 +20,7 @@ from analysis.format.table import (
     wrapped,
 )
 from analysis.statistics.sample import Interval
-from analysis.words import (
+from analysis.words.advice import (
     NOW,
     RULED_OUT,
     SETTING,

@@ -15,6 +15,7 @@ from analysis.overview.grid import (
     Cell,
     Overview,
     Setting,
+    by_program,
     columns_of,
     program_names,
     unique_names,
@@ -75,11 +76,11 @@ class LiveGrid:
             settings.append(
                 Setting(
                     name_of(key), key.threads_label, under, of.table, of.governor, None, cells,
-                    (objective,),
+                    (objective,), of.all_threads,
                 )
             )  # fmt: skip
         governor = governors.pop() if len(governors) == 1 else ""
-        return Overview(columns_of(settings), tuple(settings), governor)
+        return Overview(columns_of(settings), by_program(settings), governor)
 
     def _cell(self, case: Case) -> Cell:
         mine = self._values[case.case_id]

@@ -32,10 +32,11 @@ if TYPE_CHECKING:
     from runners.study.session import Session
 
 
-def announce(session: Session, quiet: bool = False) -> None:
+def announce(session: Session, quiet: bool = False, again: str = "") -> None:
     """Print how earlier attempts ended, the node's properties, and the plan.
 
-    With `quiet` nothing is printed on stdout.
+    With `quiet` nothing is printed on stdout. Where the node was shown before,
+    `again` says how this plan stands to the one before it: `instead`.
     """
     for line in session.crashes:
         say(f"pinstudy: {line}", err=True)
@@ -46,6 +47,11 @@ def announce(session: Session, quiet: bool = False) -> None:
     if quiet:
         return
     machine, summary = session.machine, session.summary
+    if again:
+        say(f"What will be done {again}")
+        for line in summary.summary():
+            say(wrap(line, "  "))
+        return
     say("What was found")
     print_columns(machine.findings())
     say("What will be done")
@@ -53,15 +59,17 @@ def announce(session: Session, quiet: bool = False) -> None:
         say(wrap(line, "  "))
 
 
-def make_runs(session: Session, quiet: bool = False, check: CheckRecord | None = None) -> None:
+def make_runs(
+    session: Session, quiet: bool = False, check: CheckRecord | None = None, again: str = ""
+) -> None:
     """Print the node's properties and the plan, then make the pending runs.
 
-    `quiet` is that of `announce`. `check` is called with each record once it is on
+    `quiet` and `again` are those of `announce`. `check` is called with each record once it is on
     the disk, and ends the study by raising.
     """
     from pinstudy.progress import TerminalProgress
 
-    announce(session, quiet)
+    announce(session, quiet, again)
     try:
         decided = partial(_is_decided, session.folder)
         with TerminalProgress(session.summary, check, decided=decided) as progress:

@@ -86,7 +86,7 @@ def repeat(
     Return the last session, None where nothing was to run: then the reason was told. `quiet` tells
     everything on stderr. Raises UserError without results, and as sessions do.
     """
-    limits, made, again = limits_of(study), -1, False
+    limits, made, again = limits_of(study), -1, ""
     session: Session | None = None
     while True:
         found = undecided_in(results_folder(results, study, machine.node))
@@ -97,7 +97,7 @@ def repeat(
         began_s, made = time.monotonic(), before
         session = open_session(more)
         make_runs(session, quiet, again=again)
-        again = True
+        again = "next"
         if limits.repetitions is None:
             return session
         if limits.within_s is not None:
@@ -111,7 +111,7 @@ def why_no_more(found: Undecided) -> str:
         return "nothing is compared: nothing to repeat"
     if not found.count:
         return f"nothing is undecided: {all_of} decided"
-    why = "no repetitions or no time are left"
+    why = "the limit of repetitions or of time is reached"
     if not found.by_repetitions:
         why = "more repetitions here do not decide them"
     return f"{found.count} of {all_of} undecided: {why}"

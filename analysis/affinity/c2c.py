@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from analysis import experiment_words as words
 from analysis.affinity.section import Section
 from analysis.format.numbers import NOTHING, percent
 from analysis.format.table import Column, Notes, Table
 from analysis.records.files import read_limited
 from analysis.results.case import grouped
 from analysis.results.node_files import NodeCpus
+from analysis.words import experiments as words
 from base.decoding import decoded
 from base.text import one_line, plural, shown, team_in_words
 from configs.results_folder import C2C

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from analysis import experiment_words as words
 from analysis.affinity.section import Section, experiment_table, title_of
 from analysis.affinity.timed_cases import (
     CONTENTION,
@@ -31,6 +30,7 @@ from analysis.results.sources import Results
 from analysis.verdict.caveats import unusable
 from analysis.verdict.model import Findings
 from analysis.verdict.tables import ratio_interval, ratio_text
+from analysis.words import experiments as words
 from base.text import one_line, plural
 from configs.core_kinds import KIND_ORDER
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from analysis import experiment_words as words
 from analysis.affinity.section import Section, experiment_table, title_of
 from analysis.affinity.timed_cases import (
     PINGPONG,
@@ -22,6 +21,7 @@ from analysis.results.sources import Results
 from analysis.statistics.sample import Interval, Sample
 from analysis.verdict.model import Findings
 from analysis.verdict.tables import interval_of
+from analysis.words import experiments as words
 
 MILLION = 1e6
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from analysis import experiment_words as words
 from analysis.affinity.timed_cases import TIMES, Row, cases_of
 from analysis.format.numbers import NOTHING, fixed, time_decimals
 from analysis.format.table import Column, Table, Written, joined, table_of
@@ -16,6 +15,7 @@ from analysis.results.case import grouped
 from analysis.verdict.caveats import unusable
 from analysis.verdict.model import CaseFinding, Findings
 from analysis.verdict.tables import interval_of, outcome_text, ratio_interval, ratio_text
+from analysis.words import experiments as words
 from base.text import one_line, plural
 
 RowT = TypeVar("RowT", bound=Row)

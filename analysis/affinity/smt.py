@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from analysis import experiment_words as words
 from analysis.affinity.section import Section, experiment_table, title_of
 from analysis.affinity.timed_cases import (
     SMT,
@@ -21,6 +20,7 @@ from analysis.results.baselines import leaves_all
 from analysis.results.node_files import NodeCpus, node_cpus
 from analysis.results.sources import Results
 from analysis.verdict.model import Findings
+from analysis.words import experiments as words
 from base.text import one_line
 
 # The cases of one workload, build and governor: one thread first, then two. They are compared by

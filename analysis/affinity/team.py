@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis import experiment_words as words
 from analysis.affinity.section import Section, title_of
 from analysis.affinity.timed_cases import cases_of, column_means
 from analysis.format.numbers import NOTHING, mean_count, percent
@@ -18,6 +17,7 @@ from analysis.records.team_looks import THREADMAP
 from analysis.results.node_files import NodeCpus, cpus_of, node_cpus
 from analysis.results.sources import Results
 from analysis.verdict.model import CaseFinding, Findings
+from analysis.words import experiments as words
 from base.cpulist import MAX_CPU, format_cpulist
 from base.text import one_line
 

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
 
-from analysis import experiment_words as words
 from analysis.answer import Answer, analyze
 from analysis.compare.side_by_side import Pair, Row, SideBySide, compare
 from analysis.format.numbers import decimals_left, finite, signed, signed_percents
@@ -21,6 +20,7 @@ from analysis.results.sources import Results
 from analysis.statistics.decision import Outcome
 from analysis.statistics.difference import Difference
 from analysis.verdict.model import CaseFinding, TableFindings, objectives_in
+from analysis.words import experiments as words
 from base.errors import UserError
 from base.text import one_line, plural, unknown_word
 from configs.values import share_option

@@ -14,7 +14,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from analysis import experiment_words as words
 from analysis.answer import MARGIN, analyze
 from analysis.compare.matching import algorithm_of, governor_of
 from analysis.compare.tables import ratio_cells
@@ -29,6 +28,7 @@ from analysis.results.summaries import UNKNOWN
 from analysis.statistics.decision import ALPHA, Outcome
 from analysis.statistics.sample import Interval
 from analysis.verdict.model import CaseFinding, Comparison, Findings, TableFindings
+from analysis.words import experiments as words
 from base.text import one_line
 from configs.values import DIRECTIONS
 

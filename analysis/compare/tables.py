@@ -7,7 +7,6 @@ from dataclasses import asdict
 from functools import partial
 from typing import Any
 
-from analysis import experiment_words as words
 from analysis.compare.side_by_side import Agreement, Conclusions, Pair, Ratio, Row, Side, SideBySide
 from analysis.format.numbers import NOTHING, finite, fixed
 from analysis.format.table import Column, Notes, Table, table_of
@@ -15,6 +14,7 @@ from analysis.records.keys import TABLE_KEYS
 from analysis.statistics.sample import Interval
 from analysis.verdict.case_caveats import loaded_at_start
 from analysis.verdict.tables import interval_of, objective_decimals, ratio_decimals, ratio_text
+from analysis.words import experiments as words
 from base.text import one_line
 from configs.scheduling import CURRENT
 from configs.values import DIRECTIONS

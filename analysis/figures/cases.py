@@ -9,7 +9,6 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import EngFormatter, MaxNLocator
 
-from analysis import experiment_words as words
 from analysis.figures.drawing import (
     Drawing,
     NotDrawn,
@@ -51,6 +50,7 @@ from analysis.objectives import ENERGY, TIME, Objective
 from analysis.results.sources import Results
 from analysis.statistics.sample import Sample
 from analysis.verdict.model import CaseFinding, TableFindings
+from analysis.words import experiments as words
 from base.text import plural
 
 SHOWN: dict[Objective, tuple[str, str, str]] = {

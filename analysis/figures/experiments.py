@@ -12,7 +12,6 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from numpy.typing import NDArray
 
-from analysis import experiment_words as words
 from analysis.affinity.contention import Contended, Contention
 from analysis.affinity.section import title_of
 from analysis.affinity.smt import Sharing
@@ -53,6 +52,7 @@ from analysis.figures.style import (
 from analysis.format.numbers import percent, three_digits
 from analysis.records.metrics import METRIC
 from analysis.verdict.model import CaseFinding
+from analysis.words import experiments as words
 from base.text import one_line, plural
 
 CONTENTION_TITLE = "Contention by placement"

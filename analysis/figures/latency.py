@@ -17,7 +17,6 @@ from matplotlib.patches import Patch, Rectangle
 from matplotlib.ticker import LogLocator
 from numpy.typing import NDArray
 
-from analysis.experiment_words import ns
 from analysis.figures.drawing import Drawing, sentences
 from analysis.figures.rows import (
     LEGEND_IN,
@@ -39,6 +38,7 @@ from analysis.figures.style import (
 from analysis.latency.agreement import LEVELS, kernel_groups
 from analysis.latency.clusters import Cluster, Clusters, find_clusters
 from analysis.latency.model import Latency
+from analysis.words.experiments import ns
 from base.cpulist import format_cpulist
 from base.text import first_of, plural
 from runners.node.topology import Topology

@@ -14,7 +14,8 @@ from analysis.objectives import EDP, ENERGY, OBJECTIVES, TIME, Objective
 from analysis.records.runs import whole_runs
 from analysis.results.case import Case, grouped
 from analysis.results.sources import Results
-from analysis.verdict.model import CaseFinding, Findings, TableFindings, Verdict
+from analysis.verdict.decisions import choice_of
+from analysis.verdict.model import CaseFinding, Choice, Decision, Findings, TableFindings
 from runners.records.disturbances import (
     BY_QUOTA,
     CLIPPED,
@@ -25,14 +26,11 @@ from runners.records.disturbances import (
 )
 from runners.records.lost_runs import NOT_PROVABLE, is_sample
 
-# What is done to threads; `use` of a mapping of which it is not known.
-Act = Literal["leave", "confine", "pin", "use"]
 # Why there is no decision at all.
-NoDecision = Literal["", "out of turn", "modes", "not compared"]
+NoDecision = Literal["out of turn", "modes", "not compared"]
 # The place of a table, the governor and the co-runner of a verdict.
 ConfigurationKey = tuple[int, str, str | None]
 
-_ACTS: Mapping[str, Act] = {"pin": "pin", "set": "confine", "none": "leave"}
 # A change that is smaller for any of the configurations is not told.
 _LEAST_CHANGE = 0.01
 # By these a node's other work, or its limits, decide how long a run takes.
@@ -67,14 +65,14 @@ class Change:
 class Instruction:
     """What to do in some configurations, by their labels, and what that changes by objective."""
 
-    act: Act
+    act: Choice
     mapping: str
     configurations: tuple[str, ...]
     changes: Mapping[Objective, Change]
 
 
 @dataclass(frozen=True)
-class Decision:
+class DecisionOverview:
     """The decisions of all configurations that compare anything in an objective.
 
     `instructions` are as few as a greedy choice finds, the most frequent first; `undecided` of the
@@ -88,7 +86,9 @@ class Decision:
     unsure: int
 
 
-def decisions_of(findings: Findings, labels: Mapping[ConfigurationKey, str]) -> list[Decision]:
+def decision_overviews(
+    findings: Findings, labels: Mapping[ConfigurationKey, str]
+) -> list[DecisionOverview]:
     """Return the decisions by objective: time, energy, then what programs print.
 
     `labels` are the configurations'.
@@ -113,53 +113,44 @@ class _Advised(NamedTuple):
 
     label: str
     table: TableFindings
-    options: Mapping[tuple[Act, str], CaseFinding]
+    options: Mapping[tuple[Choice, str], CaseFinding]
 
 
 def _decision(
     findings: Findings, labels: Mapping[ConfigurationKey, str], objective: Objective
-) -> Decision:
-    verdicts = [
-        (table, verdict, labels[at, verdict.governor, verdict.beside])
+) -> DecisionOverview:
+    found = [
+        (table, decision, labels[at, decision.governor, decision.beside])
         for at, table in enumerate(findings.tables)
-        for verdict in table.verdicts
-        if verdict.objective.identity == objective.identity and verdict.answer != "not compared"
+        for decision in table.decisions
+        if decision.objective.identity == objective.identity and decision.choice != "not compared"
     ]
     advised = [
-        _Advised(label, table, _options(table, verdict))
-        for table, verdict, label in verdicts
-        if verdict.answer != "undecided"
+        _Advised(label, table, _options(decision, decision.best))
+        for table, decision, label in found
+        if decision.best is not None
     ]
-    return Decision(
+    return DecisionOverview(
         objective,
         tuple(_instructions(advised, objective)),
-        undecided=len(verdicts) - len(advised),
-        total=len(verdicts),
-        unsure=sum(verdict.unlike_means > 1 for _, verdict, _ in verdicts),
+        undecided=len(found) - len(advised),
+        total=len(found),
+        unsure=sum(decision.unlike_means > 1 for _, decision, _ in found),
     )
 
 
-def _options(table: TableFindings, verdict: Verdict) -> dict[tuple[Act, str], CaseFinding]:
+def _options(decision: Decision, best: CaseFinding) -> dict[tuple[Choice, str], CaseFinding]:
     """Return the best case, then those that are better too and not shown to be worse than it."""
-    best = verdict.best or next(
-        case
-        for case in table.cases
-        if case.is_baseline
-        and (case.governor, case.summary.key.beside) == (verdict.governor, verdict.beside)
-    )
     better = [
-        case for case in verdict.also if case.comparisons[verdict.objective].outcome == "better"
+        rival.case
+        for rival in decision.as_good
+        if not rival.case.is_baseline
+        and rival.case.comparisons[decision.objective].outcome == "better"
     ]
-    options: dict[tuple[Act, str], CaseFinding] = {}
+    options: dict[tuple[Choice, str], CaseFinding] = {}
     for case in (best, *better):
-        options.setdefault((act_of(case.summary), where_of(case.summary)), case)
+        options.setdefault((choice_of(case), where_of(case.summary)), case)
     return options
-
-
-def act_of(case: Case) -> Act:
-    """Return what a case does to its threads, or to the virtual CPUs of its guest."""
-    bindings = {case.key.binding, case.key.vcpu_binding}
-    return next((act for binding, act in _ACTS.items() if binding in bindings), "use")
 
 
 def where_of(case: Case) -> str:
@@ -170,7 +161,7 @@ def where_of(case: Case) -> str:
 def _instructions(advised: Sequence[_Advised], objective: Objective) -> Iterator[Instruction]:
     left = list(advised)
     while left:
-        by_option: dict[tuple[Act, str], list[_Advised]] = {}
+        by_option: dict[tuple[Choice, str], list[_Advised]] = {}
         for configuration in left:
             for option in configuration.options:
                 by_option.setdefault(option, []).append(configuration)

@@ -11,7 +11,6 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from analysis import experiment_words as words
 from analysis.format.numbers import NOTHING, finite, fixed, percent, signed_percents, three_digits
 from analysis.format.table import Column, Table, Written, table_of
 from analysis.latency.agreement import Group, compare
@@ -30,6 +29,7 @@ from analysis.latency.partners import (
 from analysis.published.affinity import published_rates
 from analysis.results.case import grouped
 from analysis.statistics.sample import Interval
+from analysis.words import experiments as words
 from base.cpulist import format_cpulist
 from base.text import first_of, one_line, plural
 

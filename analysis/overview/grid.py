@@ -88,6 +88,7 @@ class Setting:
     `governor` and `beside` are those of its verdicts. `cells` are by objective and then by column;
     an objective that no case has is missing. `compared_by` are the objectives that its programs are
     compared by, those to look at first first: time, or what programs of a given time print.
+    `threads` are those of all ranks.
     """
 
     program: str
@@ -98,6 +99,7 @@ class Setting:
     beside: str | None
     cells: Mapping[Objective, Mapping[str, Cell]]
     compared_by: tuple[Objective, ...] = (TIME,)
+    threads: int = 1
 
     def cells_of(self, objective: Objective) -> Mapping[str, Cell]:
         """Return the cells of an objective by column; none where its numbers have another unit."""
@@ -120,14 +122,11 @@ class Setting:
         return " ".join(filter(None, (self.program, self.team, self.under)))
 
 
-def labels_of_cases(settings: Iterable[Setting]) -> dict[tuple[int, int], str]:
-    """Return the label of each case's setting, by the place of its table and its row's number."""
-    return {
-        (of.table, cell.number): of.label
-        for of in settings
-        for of_objective in of.cells.values()
-        for cell in of_objective.values()
-    }
+def by_program(settings: Iterable[Setting]) -> tuple[Setting, ...]:
+    """Return settings by program, then by threads; else they stay in the order of the study."""
+    every = list(settings)
+    programs = list(dict.fromkeys(of.program for of in every))
+    return tuple(sorted(every, key=lambda of: (programs.index(of.program), of.threads)))
 
 
 def labels_of_verdicts(settings: Sequence[Setting]) -> dict[tuple[int, str, str | None], str]:

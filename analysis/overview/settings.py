@@ -11,6 +11,7 @@ from analysis.overview.grid import (
     Overview,
     Setting,
     Word,
+    by_program,
     columns_of,
     program_names,
     unique_names,
@@ -50,7 +51,7 @@ def _overview(
     lines: Sequence[_Line], tables: Sequence[TableFindings], name_of: Callable[[TableKey], str]
 ) -> Overview:
     governors = {cases[0].governor for _, cases in lines}
-    settings = tuple(
+    settings = by_program(
         Setting(
             name_of(tables[at].key),
             tables[at].key.threads_label,
@@ -60,6 +61,7 @@ def _overview(
             cases[0].summary.key.beside,
             _cells(cases, tables[at]),
             tables[at].compared_by,
+            max(tables[at].key.ranks or 0, 1) * tables[at].key.threads,
         )
         for at, cases in lines
     )

@@ -1,28 +1,33 @@
-"""What a study shows at its end: the question, the grid, the answer, and each reason once."""
+"""What a study shows at its end: the question, the grid, the decision, and each reason once."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from itertools import chain
 
 from analysis.findings.answers import Answers
-from analysis.format.lines import Line, Piece, labelled, lines_of
+from analysis.format.lines import Line, Piece, labelled, length, lines_of
 from analysis.format.table import wrapped
 from analysis.objectives import ENERGY, TIME, Objective
 from analysis.overview.grid import Overview
-from analysis.overview.remarks import ANSWER, remarks_by_label
+from analysis.overview.lines import Entry, entries, next_entry
 from analysis.overview.settings import overviews_of
+from analysis.overview.shared import shared_words
 from analysis.overview.text import grid_with_energy, legend
 from analysis.results.node_files import node_sheets
 from analysis.results.sources import Results
-from analysis.statistics.decision import MIN_TO_FORECAST
 from analysis.verdict.model import Findings
-from analysis.words import QUESTION
+from analysis.words.overview import DECISION
+from analysis.words.verdict import QUESTION
 from base.text import one_line, plural
-from base.units import duration
 
 # The margin of the labels below the grid.
 MARGIN = 11
+# An entry below the grid takes so many lines where leaving parts out brings that about. A decision
+# that is not the usual one is what a reader looks for.
+_MOST_LINES = 2
+_MOST_LINES_OF = {DECISION: 3}
+_GAP = "   "
 
 
 def overview_lines(
@@ -30,27 +35,43 @@ def overview_lines(
 ) -> list[Line]:
     """Return the overview of results for a terminal of that many columns."""
     overviews = overviews_of(findings)
-    lines = [*_title(results, width), (Piece(""),)]
-    for overview in overviews:
-        if not overview.columns:
-            continue
+    lines = list(_title(results, width))
+    shown = [of for of in overviews if of.columns]
+    for at, overview in enumerate(shown):
         for objective in overview.leading:
+            lines += [(Piece(""),)] * bool(at or objective != overview.leading[0])
             grid, has_energy = grid_with_energy(overview, objective, width)
             caption = grid_caption(findings, overview, objective, ENERGY.noun if has_energy else "")
             lines += lines_of("\n".join(wrapped([caption], width, "")), "faint")
-            lines += [*grid, (Piece(""),)]
+            lines += [(Piece(""),), *grid]
     if marks := legend(overviews, findings.margin):
-        lines += [*lines_of("\n".join(wrapped([marks], width, "")), "faint"), (Piece(""),)]
-    for label, texts in remarks_by_label(results, findings, answers, overviews):
-        # An answer is one paragraph; reasons have a line each.
-        parts = [" ".join(texts)] if label == ANSWER else texts
-        for at, text in enumerate(parts):
-            if text.startswith("`"):
-                # No terminal's width cuts a command line in two.
-                lines.append((Piece(" " * MARGIN), Piece(text.strip("`"))))
-                continue
-            lines += labelled("" if at else label, text, width, MARGIN)
-    return [*lines, *_decide(findings, width)]
+        lines += lines_of("\n".join(wrapped([marks], width, "")), "faint")
+    lines.append((Piece(""),))
+    above = ""
+    for entry in entries(results, findings, answers, overviews):
+        lines += _entry_lines(
+            entry._replace(label="" if entry.label == above else entry.label), width
+        )
+        above = entry.label
+    return [*lines, *_entry_lines(next_entry(results, findings), width)]
+
+
+def _entry_lines(entry: Entry, width: int) -> list[Line]:
+    """Return an entry with as many of its parts as fit; no width cuts a command line in two."""
+    command = next((part.strip("`") for part in entry.parts if part.startswith("`")), "")
+    said = entry._replace(parts=[part for part in entry.parts if not part.startswith("`")])
+    if command and entry.parts[0].startswith("`"):
+        head = (Piece(entry.label.ljust(MARGIN), "strong"), Piece(command))
+        behind = (*head, Piece(f"{_GAP}{said.text}"))
+        if length(behind) <= width:
+            return [behind]
+        return [head, *labelled("", said.text, width, MARGIN)]
+    lines: list[Line] = []
+    for most in range(len(said.parts), 0, -1):
+        lines = labelled(entry.label, said.shortened(most), width, MARGIN)
+        if len(lines) <= _MOST_LINES_OF.get(entry.label, _MOST_LINES):
+            break
+    return [*lines, (Piece(" " * MARGIN), Piece(command))] if command else lines
 
 
 def _title(results: Results, width: int) -> Iterator[Line]:
@@ -75,25 +96,33 @@ def _proved(results: Results) -> str:
 def grid_caption(
     findings: Findings, overview: Overview, objective: Objective = TIME, also: str = ""
 ) -> str:
-    """Return what the numbers of a grid are, and of how many runs; `also` stands in brackets."""
-    baselines = dict.fromkeys(
-        column
-        for setting in overview.settings
-        for column, cell in setting.cells_of(objective).items()
-        if cell.word == "baseline"
-    )
-    against = ""
-    if overview.is_compared(objective):
-        against = f" against {' or '.join(baselines)} in %, 95 % intervals"
+    """Return what all cases of a grid share, how many runs there are, and what its numbers are.
+
+    `also` stands in brackets.
+    """
     typical = any("typical" in table.estimands for table in findings.tables)
-    estimand = "typical" if against and typical else "mean"
-    under = f"governor {overview.governor}" if overview.governor else ""
     brackets = f" ({also})" if also else ""
-    direction = "more is better" if against and objective.higher else ""
-    parts = (
-        f"{estimand} {objective.noun}{against}{brackets}", direction, _runs(findings), under
-    )  # fmt: skip
+    if overview.is_compared(objective):
+        estimand = "typical" if typical else "mean"
+        unit = f"in %{_against(overview, objective)}, 95 % intervals"
+        numbers = f"change of {estimand} {objective.noun}{brackets} {unit}"
+    else:
+        numbers = f"mean {objective.noun}{brackets}"
+    direction = "more is better" if objective.higher else ""
+    parts = (shared_words(findings, overview), _runs(findings), numbers, direction)
     return one_line("; ".join(filter(None, parts)))
+
+
+def _against(overview: Overview, objective: Objective) -> str:
+    """Return the baselines' columns where a line has none of its own; each line shows its own."""
+    cells = [setting.cells_of(objective) for setting in overview.settings]
+    baselines = [
+        [column for column, cell in of_line.items() if cell.word == "baseline"] for of_line in cells
+    ]
+    compared = [any(cell.is_compared for cell in of_line.values()) for of_line in cells]
+    if all(own or not is_compared for own, is_compared in zip(baselines, compared, strict=True)):
+        return ""
+    return f" against {' or '.join(dict.fromkeys(chain.from_iterable(baselines)))}"
 
 
 def _runs(findings: Findings) -> str:
@@ -106,26 +135,3 @@ def _runs(findings: Findings) -> str:
         return ""
     least, most = min(counts), max(counts)
     return f"{plural(most, 'run') if least == most else f'{least} to {most} runs'} a case"
-
-
-def _decide(findings: Findings, width: int) -> Sequence[Line]:
-    """Return the command that would decide what is undecided, and how long it takes."""
-    if not findings.next_command:
-        return ()
-    text = what_is_undecided(findings)
-    # The command is on a line of its own, which no terminal's width cuts in two.
-    command = (Piece("Decide".ljust(MARGIN), "strong"), Piece(findings.next_command))
-    return [command, *labelled("", text, width, MARGIN)]
-
-
-def what_is_undecided(findings: Findings) -> str:
-    """Return how many comparisons are undecided, and how long the next command takes."""
-    outcomes = [comparison.outcome for comparison in findings.compared]
-    undecided = outcomes.count("undecided")
-    verb = "is" if undecided == 1 else "are"
-    text = f"{undecided} of {plural(len(outcomes), 'comparison')} {verb} undecided"
-    if not math.isnan(findings.next_s):
-        text += f"; about {duration(findings.next_s)}"
-    if any(comparison.more for comparison in findings.compared):
-        return text
-    return f"{text}; from {MIN_TO_FORECAST} repetitions on pinstudy says how many more would decide"

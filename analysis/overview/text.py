@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import product
 from textwrap import wrap
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from analysis.format.lines import Line, Piece, Style, length, lines_of, stripped
 from analysis.format.numbers import in_percent, signed, three_digits
@@ -16,6 +17,11 @@ NOT_COMPARED = "x"
 MARKS: dict[Word, str] = {"better": "-", "worse": "+", "equivalent": "=", "undecided": "?"}
 BEST = "*"
 _GAP = "  "
+# Between the ends of an interval.
+_TO = "…"
+Form = Literal["long", "short", "shortest"]
+# Ends that differ by fewer of the last digit are alike.
+_ALIKE: dict[Form, float] = {"long": 0.5, "short": 1.5, "shortest": math.inf}
 # An interval that reaches further tells nothing that a reader could use.
 _MOST_PERCENT = 999.0
 _WHOLE_FROM = 10
@@ -46,21 +52,23 @@ def grid_with_energy(
     """
     with_energy = objective == TIME and ENERGY in overview.objectives
     for brackets in (True, False) if with_energy else (False,):
-        for is_short in (False, True):
-            lines = _in_columns(overview, objective, brackets=brackets, is_short=is_short)
+        for form, broken in product(_ALIKE, (False, True)):
+            if brackets and form == "shortest":
+                continue
+            lines = _in_columns(overview, objective, brackets, form, broken)
             if max(map(length, lines)) <= width:
                 return lines, brackets
     return _in_lines(overview, objective, with_energy, width), with_energy
 
 
 def _in_columns(
-    overview: Overview, objective: Objective, *, brackets: bool, is_short: bool
+    overview: Overview, objective: Objective, brackets: bool, form: Form, broken: bool
 ) -> list[Line]:
     settings = overview.settings_of(objective)
-    labels = _labels(settings, is_short)
-    heads = _heads(overview.columns)
+    labels = _labels(settings, form != "long")
+    heads = _heads(overview.columns) if broken else [[column] for column in overview.columns]
     columns = [
-        _column([_parts(of, objective, column, brackets, is_short) for of in settings], head)
+        _column([_parts(of, objective, column, brackets, form) for of in settings], head)
         for column, head in zip(overview.columns, heads, strict=True)
     ]
     width = max(map(len, labels))
@@ -121,12 +129,12 @@ def _column(parts: Sequence[_Parts], head: Sequence[str]) -> list[Piece]:
 
 
 def _parts(
-    setting: Setting, objective: Objective, column: str, brackets: bool, is_short: bool
+    setting: Setting, objective: Objective, column: str, brackets: bool, form: Form
 ) -> _Parts:
     cell = setting.cells_of(objective).get(column)
     if cell is None:
         return _Parts("", "", "plain")
-    parts = cell_parts(cell, objective, is_short)
+    parts = cell_parts(cell, objective, form)
     if not brackets:
         return parts
     energy = setting.cells_of(ENERGY).get(column)
@@ -141,7 +149,7 @@ def _in_brackets(energy: Cell | None) -> str:
     return f" ({signed(energy.percent, _decimals(energy.percent, energy.reach, True))})"
 
 
-def cell_parts(cell: Cell, objective: Objective, is_short: bool = False) -> _Parts:
+def cell_parts(cell: Cell, objective: Objective, form: Form = "long") -> _Parts:
     """Return a cell's text in two parts, which columns align between, and its style.
 
     Changes of 10 % and more are whole numbers where they have to be short.
@@ -157,10 +165,14 @@ def cell_parts(cell: Cell, objective: Objective, is_short: bool = False) -> _Par
     best = BEST if cell.is_best else ""
     if cell.word == "equivalent":
         return _Parts(mark, f"{_reach(cell.bound, _decimals(0, cell.bound, False))}{best}", style)
-    decimals = _decimals(cell.percent, cell.reach, is_short)
-    value = signed(cell.percent, decimals)
+    decimals = _decimals(cell.percent, cell.reach, form != "long")
+    if cell.word == "undecided" and not math.isnan(cell.reach):
+        # The ends are all that is known.
+        low, high = _ends(cell, decimals)
+        return _Parts(f"{mark} {low}", f"{_TO}{high}", style)
     start = f"{mark} " if cell.word == "undecided" else ""
-    return _Parts(f"{start}{value}", f"{_reach(cell.reach, decimals)}{best}", style)
+    value = signed(cell.percent, decimals)
+    return _Parts(f"{start}{value}", f"{_interval(cell, decimals, form)}{best}", style)
 
 
 _STYLES: dict[Word, Style] = {
@@ -186,14 +198,42 @@ def _with_unit(value: float, objective: Objective) -> str:
     return f"{text} {objective.unit}".rstrip()
 
 
+def _interval(cell: Cell, decimals: int, form: Form) -> str:
+    """Return `±` and a reach where both ends are as far from the change, else both ends.
+
+    They are rounded outwards: no interval looks narrower than it is. Ends are as far where that
+    differs by nothing in the last digit, in a short form by one; in the shortest form always: the
+    reach is the wider one.
+    """
+    if math.isnan(cell.reach):
+        return ""
+    lopsided = 100 * (cell.high - 2 * cell.ratio + cell.low)
+    if abs(lopsided) < _ALIKE[form] * 10**-decimals:
+        return _reach(cell.reach, decimals)
+    return f" {_TO.join(_ends(cell, decimals))}"
+
+
+def _ends(cell: Cell, decimals: int) -> tuple[str, str]:
+    """Return both ends of an interval in per cent, rounded outwards."""
+    low, high = 100 * (1 - cell.low), 100 * (cell.high - 1)
+    return _end(-_outwards(low, decimals), decimals), _end(_outwards(high, decimals), decimals)
+
+
+def _outwards(percent: float, decimals: int) -> float:
+    scale = 10.0**decimals
+    return math.ceil(percent * scale - 1e-9) / scale
+
+
+def _end(percent: float, decimals: int) -> str:
+    return f">+{_MOST_PERCENT:.0f}" if percent > _MOST_PERCENT else signed(percent, decimals)
+
+
 def _reach(percent: float, decimals: int) -> str:
     if math.isnan(percent):
         return ""
     if percent > _MOST_PERCENT:
         return f" ±>{_MOST_PERCENT:.0f}"
-    # Upwards: no interval looks narrower than it is.
-    scale = 10**decimals
-    return f" ±{math.ceil(percent * scale - 1e-9) / scale:.{decimals}f}"
+    return f" ±{_outwards(percent, decimals):.{decimals}f}"
 
 
 def _decimals(percent: float, reach: float, is_short: bool) -> int:
@@ -211,7 +251,7 @@ def _in_lines(overview: Overview, objective: Objective, brackets: bool, width: i
         label = wrap(setting.label, width, subsequent_indent=_GAP, break_on_hyphens=False)
         lines += lines_of("\n".join(label), "strong")
         columns = [of for of in overview.columns if of in setting.cells_of(objective)]
-        parts = [_parts(setting, objective, of, brackets, is_short=False) for of in columns]
+        parts = [_parts(setting, objective, of, brackets, "long") for of in columns]
         for column, cell in zip(columns, _column(parts, ("",))[1:], strict=True):
             start = f"{_GAP}{column.ljust(names)}{_GAP}"
             lines.append(stripped((Piece(start), cell)))
@@ -244,15 +284,13 @@ def legend(overviews: Iterable[Overview], margin: float) -> str:
     parts = [
         text
         for word, text in (
-            ("better", f"{good}12 ±1 better, in % of the baseline"),
-            ("worse", f"{bad}12 ±1 worse, in % of the baseline"),
+            ("better", f"{good} better"),
+            ("worse", f"{bad} worse"),
             ("equivalent", f"= alike: surely within {in_percent(margin, 6)} %"),
             ("undecided", "? undecided"),
         )
         if word in words
     ]
-    if {"better", "worse"} <= words:
-        parts[:2] = [f"{good} better", f"{bad} worse, in % of the baseline"]
     if len(higher) > 1:
         parts.insert(len(words & {"better", "worse"}), "the other way round where more is better")
     parts += [f"{sign} {meaning}" for sign, meaning in signs(cells).items()]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from analysis import experiment_words as words
 from analysis.affinity.c2c import lines_section
 from analysis.affinity.contention import contention_sections
 from analysis.affinity.experiments import Affinity
@@ -21,6 +20,7 @@ from analysis.records.team_looks import THREADMAP
 from analysis.results.node_files import node_cpus
 from analysis.results.sources import Results
 from analysis.verdict.model import Findings
+from analysis.words import experiments as words
 from base import PINSTUDY
 from base.text import as_typed
 

@@ -29,9 +29,9 @@ from analysis.format.numbers import three_digits
 from analysis.format.table import Column, Table, shared_notes
 from analysis.objectives import Objective
 from analysis.overview.grid import Overview
-from analysis.overview.remarks import ANSWER, remarks_by_label
+from analysis.overview.lines import Entry, entries, next_entry
 from analysis.overview.settings import overviews_of
-from analysis.overview.terminal import grid_caption, what_is_undecided
+from analysis.overview.terminal import grid_caption
 from analysis.overview.text import cell_text
 from analysis.records.files import write_file
 from analysis.report import sentences
@@ -39,6 +39,7 @@ from analysis.report.affinity import experiments
 from analysis.report.cases import cell_class, measured_columns
 from analysis.report.exclusions import excluded_runs, missing, places_of
 from analysis.report.reproduction import reproduction
+from analysis.results.case import grouped
 from analysis.results.instruments import instrument_tables, proof_sentence
 from analysis.results.node_files import node_sheets
 from analysis.results.sources import Results, open_results
@@ -46,7 +47,8 @@ from analysis.tables.means import tables_of_cases
 from analysis.verdict.model import Findings
 from analysis.verdict_text.document import tables_of
 from analysis.verdict_text.legend import drift_notes, outcome_notes
-from analysis.words import headline, program_notes
+from analysis.words.overview import DECISION
+from analysis.words.verdict import program_notes
 from base.errors import UserError
 from base.text import as_typed, printable
 
@@ -110,10 +112,7 @@ def report_html(
     means = tables_of_cases(results.cases, results.footnotes, off=results.off, share_notes=True)
     tables = list(map(measured_columns, means))
     again = reproduction(results, places, sheets)
-    said = headline(answer)
-    # A telephone's first screen has room for one line above the grid.
-    first, also = (said, []) if answer.raced else (said[:1], said[1:])
-    remarks = remarks_by_label(results, answer, answers, overviews)
+    said, *others = _by_label(entries(results, answer, answers, overviews))
     return _template().render(
         results=results,
         answer=answer,
@@ -124,10 +123,9 @@ def report_html(
         overviews=overviews,
         objectives=_objectives(overviews),
         legend=sentences.legend(overviews, answer),
-        said=first,
-        also=also,
-        remarks=[(label, texts) for label, texts in remarks if label != ANSWER],
-        undecided=what_is_undecided(answer),
+        said=said[1],
+        remarks=others,
+        undecided=next_entry(results, answer).parts[1:],
         plane=_plane(results, answer),
         # `analyze` and `tables_of_cases` group the cases alike.
         tables=list(zip(answer.tables, tables, strict=True)),
@@ -146,6 +144,13 @@ def report_html(
         ),
         again=again,
     )
+
+
+def _by_label(said: Iterable[Entry]) -> list[tuple[str, list[str]]]:
+    """Return the texts of entries by label, the decision's first."""
+    labels = grouped(said, lambda entry: entry.label)
+    labels.sort(key=lambda alike: alike[0].label != DECISION)
+    return [(alike[0].label, [entry.text for entry in alike]) for alike in labels]
 
 
 def _pictures(

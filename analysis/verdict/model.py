@@ -213,7 +213,7 @@ class CaseFinding:
 class Caveat:
     """What limits numbers, or why there are none: a code, the cases (case_ids), and its facts.
 
-    The codes and their facts are those of `analysis.words.TEMPLATES`. Facts are unrounded numbers,
+    Codes and facts are those of `analysis.words.verdict.TEMPLATES`. Facts are unrounded numbers,
     names and reasons from records. Without cases it is of the whole configuration.
     """
 

@@ -14,7 +14,7 @@ from analysis.verdict.case_caveats import caveats_of
 from analysis.verdict.model import CaseFinding, TableFindings
 from analysis.verdict.phrases import WIDEST
 from analysis.verdict.tables import objective_decimals
-from analysis.words import decision, decision_notes, goes_with, note, p_value
+from analysis.words.verdict import decision, decision_notes, goes_with, note, p_value
 from base.text import one_line
 from configs.scheduling import CURRENT
 from configs.study import NOTHING as NOTHING_BESIDE

@@ -15,7 +15,7 @@ from analysis.verdict.division import Waiting, imbalance, raw_division, waiting
 from analysis.verdict.model import CaseFinding, TableFindings
 from analysis.verdict.slowdowns import why_not_co_runner, why_not_program
 from analysis.verdict.tables import ratio_interval, ratio_text
-from analysis.words import note
+from analysis.words.verdict import note
 from base.text import one_line, plural
 from configs.core_kinds import KIND_ORDER
 from configs.scheduling import CURRENT

@@ -9,7 +9,7 @@ from analysis.verdict.model import Findings, TableFindings
 from analysis.verdict_text.configurations import configuration_tables
 from analysis.verdict_text.costs import division_table, price_table, slowdown_table
 from analysis.verdict_text.legend import reading_notes
-from analysis.words import QUESTION, headline, program_notes
+from analysis.words.verdict import QUESTION, headline, program_notes
 
 _TO_DECIDE = "To decide what is undecided, continue the study:"
 _TO_FORECAST = (

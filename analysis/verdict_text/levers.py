@@ -1,18 +1,29 @@
-"""The tables of levers: what each change of a factor does to time and energy, pair by pair."""
+"""The tables of levers and of best cases, and how to start these."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 
 from analysis.advice.model import names_of
+from analysis.findings.answers import Answers
+from analysis.findings.best_cases import BestCase
 from analysis.findings.levers import Lever, LeverPair, range_of
 from analysis.format.numbers import NOTHING, percent_ends
 from analysis.format.table import Column, Table
 from analysis.objectives import OBJECTIVES, Objective
-from analysis.results.case import grouped
+from analysis.results.case import Case, grouped
 from analysis.statistics.sample import Interval
-from analysis.words import change_of_lever, name_of_factor, percents
-from base.text import plural
+from analysis.words.overview import (
+    BEST_LABELS,
+    change_of_lever,
+    name_of_factor,
+    names_in_programs,
+    percents,
+    reference_of,
+    signed,
+    value_of,
+)
+from base.text import one_line, plural
 
 
 def levers_tables(levers: Sequence[Lever]) -> list[Table]:
@@ -67,3 +78,52 @@ def _interval(pairs: Sequence[LeverPair], objective: Objective) -> str:
         return ""
     both = percent_ends(found.interval.low - 1, found.interval.high - 1)
     return " to ".join(end.removesuffix(" %") for end in both)
+
+
+def best_tables(answers: Answers, cases: Sequence[Case]) -> list[Table]:
+    """Return a table of the programs' best cases, with their gains, for time and for energy."""
+    tables = [
+        _best_table([of for of in _bettered(answers) if of.objective == objective], cases, label)
+        for objective, label in BEST_LABELS.items()
+    ]
+    return [table for table in tables if table.cells]
+
+
+def _bettered(answers: Answers) -> list[BestCase]:
+    """Return the best cases that are not what others are compared with."""
+    return [
+        best for best in answers.best if best.objective in BEST_LABELS and best.effect is not None
+    ]
+
+
+def _best_table(found: Sequence[BestCase], cases: Sequence[Case], label: str) -> Table:
+    names = names_in_programs(cases)
+    columns = (
+        Column("best case", right=False),
+        Column("value"),
+        Column("change", "%"),
+        Column("95 % interval", "%"),
+        Column("against", right=False),
+        Column("not shown worse"),
+    )
+    cells = tuple(
+        (
+            names[best.case.key.case_id],
+            value_of(best),
+            NOTHING if best.effect is None else signed(best.effect.ratio),
+            NOTHING if best.interval is None else percents(best.interval).removesuffix(" %"),
+            reference_of(best),
+            str(len(best.also)),
+        )
+        for best in found
+    )
+    return Table(label, columns, cells)
+
+
+def launch_lines(answers: Answers, cases: Sequence[Case]) -> list[tuple[str, str]]:
+    """Return how to start the best cases: a name and a command line, each once."""
+    names = names_in_programs(cases)
+    lines = {best.case.key.case_id: best.line for best in _bettered(answers) if best.line}
+    return [
+        (one_line(names[case_id], None), one_line(line, None)) for case_id, line in lines.items()
+    ]

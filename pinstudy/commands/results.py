@@ -187,7 +187,7 @@ def verdict_command(
     from analysis.results.sources import open_results, sources_below
     from analysis.verdict.data import as_data
     from analysis.verdict_text.document import as_markdown, as_text
-    from analysis.verdict_text.levers import levers_tables
+    from analysis.verdict_text.levers import best_tables, launch_lines, levers_tables
     from configs.values import share_option
 
     share = share_option("--margin", margin)
@@ -208,8 +208,11 @@ def verdict_command(
         elif style == "text":
             found = answers_of(opened, findings)
             say_lines(overview_lines(opened, findings, found, terminal_width()))
-            if levers := levers_tables(found.levers):
-                say(f"\n{render(levers, style).rstrip()}")
+            tables = [*levers_tables(found.levers), *best_tables(found, opened.cases)]
+            if tables:
+                say(f"\n{render(tables, style).rstrip()}")
+            for name, line in launch_lines(found, opened.cases):
+                say(f"{name}:\n  {line}")
             say(f"\n{as_text(findings, terminal_width())}")
         else:
             say(as_markdown(findings))

@@ -79,7 +79,7 @@ def test_a_study_runs_all_mappings_proves_where_and_ends_with_its_answer(tmp_pat
     for name in ("tables.md", "tables.csv", "tables.tex", "study.yaml"):
         assert (results / name).stat().st_size
     assert "To pin or not to pin?" in done.stdout
-    assert "\nAnswer     " in done.stdout
+    assert "\nDecision   " in done.stdout
     assert (results / "verdict.md").read_text().startswith("# To pin or not to pin?")
     assert (results / "report.html").read_text().startswith("<!DOCTYPE html>")
     files = done.stdout.rpartition("\nFiles ")[2].split()

@@ -404,7 +404,7 @@ def test_a_long_title_of_the_overview_is_told_whole(tmp_path: Path) -> None:
     titles = [text.get_text() for text in figure.texts if text.get_fontweight() == "bold"]
     whole = [title.replace("\n", " ") for title in titles]
     assert whole
-    assert all("against scheduler in %, 95 % intervals" in title for title in whole), whole
+    assert all("change of typical time in %, 95 % intervals" in title for title in whole), whole
     assert any("\n" in title for title in titles)
 
 

@@ -379,3 +379,25 @@ def test_cpu_times_of_quarters_are_averaged_over_runs(tmp_path: Path) -> None:
         {"P": 4.0},
         {"P": 4.0},
     ]
+
+
+@pytest.mark.parametrize(
+    ("attempts", "look"),
+    [
+        ([None, None], 1),
+        ([None, {"undecided": {"look": 2}}], 2),
+        ([None, {"undecided": {"look": 2}}, {"undecided": {"look": 3}}], 3),
+        # All cases went on after what was undecided.
+        ([None, {"undecided": {"look": 2}}, None], 3),
+        ([{"decide": {"first": 5, "max": 80}}, {"undecided": {"look": 2}}], 2),
+        ([None, {"undecided": {"look": "many"}}, {"undecided": 7}], 1),
+    ],
+)
+def test_the_look_is_that_of_the_last_runs_of_what_was_undecided(
+    tmp_path: Path, attempts: list[dict[str, Any] | None], look: int
+) -> None:
+    for attempt, rule in enumerate(attempts, 1):
+        same = {"attempt": attempt} | ({"repetition_rule": rule} if rule else {})
+        write(tmp_path, [record(1, attempt, **same)], attempt)
+    runs = read_runs(tmp_path)
+    assert (runs.look, runs.ruled, runs.raced) == (look, False, False)

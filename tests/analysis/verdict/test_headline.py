@@ -11,7 +11,7 @@ import pytest
 from analysis.statistics.decision import interval_of_selected
 from analysis.verdict.data import as_data
 from analysis.verdict.model import Findings
-from analysis.words import headline
+from analysis.words.verdict import headline
 from tests.support.results import Record, Study, decision, findings_of, in_table
 
 PIN = {"scheduler": 1.0, "pcores-pin": 0.9}

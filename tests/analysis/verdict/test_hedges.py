@@ -20,7 +20,7 @@ from analysis.verdict.model import MeasureChange
 from analysis.verdict_text.configurations import configuration_tables
 from analysis.verdict_text.document import as_text
 from analysis.verdict_text.legend import reading_notes
-from analysis.words import headline
+from analysis.words.verdict import headline
 from tests.support.results import (
     Record,
     Study,

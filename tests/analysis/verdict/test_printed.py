@@ -22,7 +22,7 @@ from analysis.tables.means import make_tables
 from analysis.verdict.data import as_data
 from analysis.verdict_text.configurations import configuration_tables
 from analysis.verdict_text.document import as_text
-from analysis.words import headline
+from analysis.words.verdict import headline
 from tests.analysis.report.pages import html_of
 from tests.support.cli import pinstudy
 from tests.support.results import (

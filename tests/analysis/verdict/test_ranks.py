@@ -12,7 +12,7 @@ from analysis.results.sources import open_results
 from analysis.verdict.model import Findings
 from analysis.verdict.phrases import do
 from analysis.verdict_text.document import as_text
-from analysis.words import decision, headline
+from analysis.words.verdict import decision, headline
 from tests.support.results import TABLE, TWO_THREADS, findings_of, spoilt, summary, write
 
 

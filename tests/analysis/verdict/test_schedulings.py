@@ -16,7 +16,7 @@ from analysis.results.summaries import read_summaries
 from analysis.tables.means import make_tables, write_tables
 from analysis.verdict.data import as_data
 from analysis.verdict_text.configurations import configuration_tables
-from analysis.words import headline, program_notes
+from analysis.words.verdict import headline, program_notes
 from tests.support.results import (
     Record,
     Study,

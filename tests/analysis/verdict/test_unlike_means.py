@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from analysis.answer import analyze
-from analysis.overview.remarks import answer
+from analysis.findings.glance import decision_overviews
+from analysis.overview.grid import labels_of_verdicts
 from analysis.overview.settings import overviews_of
 from analysis.results.sources import open_results
 from analysis.statistics.unlike import spread_times_of_means
@@ -46,7 +47,8 @@ def test_the_answer_itself_doubts_means_of_unlike_deviations(
     (times, *_) = configuration_tables(findings.tables[0], findings.margin)
     assert any(text.startswith("not sure: only means are known") for _, text in times.notes)
     settings = [setting for of in overviews_of(findings) for setting in of.settings]
-    assert DOUBT in answer(findings, settings)[0]
+    (overview,) = decision_overviews(findings, labels_of_verdicts(settings))
+    assert overview.unsure == 1
 
 
 def test_like_deviations_are_not_doubted(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from analysis.tables.means import make_tables, render
 from analysis.verdict.data import as_data
 from analysis.verdict_text.configurations import configuration_tables
 from analysis.verdict_text.document import as_text
-from analysis.words import program_notes
+from analysis.words.verdict import program_notes
 from tests.analysis.report.pages import html_of
 from tests.support.results import (
     UNPROVED,

@@ -16,7 +16,7 @@ from analysis.verdict.data import as_data
 from analysis.verdict.model import Findings
 from analysis.verdict_text.configurations import configuration_tables
 from analysis.verdict_text.document import as_markdown, as_text
-from analysis.words import headline
+from analysis.words.verdict import headline
 from base.errors import UserError
 from tests.support.golden import GoldenFile
 from tests.support.results import (

@@ -23,7 +23,7 @@ def test_the_answer_comes_first_and_its_numbers_after_it(tmp_path: Path) -> None
     done = pinstudy(tmp_path, "verdict", str(folder), status=0)
     overview, detail = done.stdout.split("In detail")
     assert overview.startswith("To pin or not to pin?")
-    assert "\nAnswer     Pin threads on the P-cores (" in overview
+    assert "\nDecision   pin (pcores-pin), time -" in overview
     assert detail.lstrip().startswith("Decision, time: pin each thread on the P-cores (pcores-pin)")
     assert "decision: pin each thread on the P-cores (pcores-pin)" in done.stdout
     assert "lulesh, 8 threads, performance: typical time" in done.stdout

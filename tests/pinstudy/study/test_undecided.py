@@ -104,7 +104,10 @@ def test_where_nothing_is_undecided_nothing_runs_and_it_says_so(folder: Path) ->
 def test_a_limit_of_repetitions_is_kept(folder: Path) -> None:
     options = ("run", "nothings.yaml", "--undecided", "--repetitions")
     done = pinstudy(folder, *options, str(MADE), status=0)
-    assert done.stdout == "1 of 2 comparisons undecided: no repetitions or no time are left\n"
+    assert (
+        done.stdout
+        == "1 of 2 comparisons undecided: the limit of repetitions or of time is reached\n"
+    )
     assert counts(folder) == dict.fromkeys(SPEEDS, MADE)
     pinstudy(folder, *options, str(MADE + 2), status=0)
     assert counts(folder) == {"scheduler": MADE + 2, "close": MADE + 2, "fast": MADE}

@@ -1,0 +1,1 @@
+"""Findings in words: one short template each, for terminal and files. They decide nothing."""
