@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -46,6 +47,38 @@ MIN_TRIMMED = 7
 LEVEL = 0.95
 
 
+class Intervals:
+    """The intervals of the means and medians of rows of one length, made when one is asked for.
+
+    What only compares cases needs none of them, and no half second of importing the bootstrap.
+    """
+
+    def __init__(self, rows: Array, resamples: int, seed: int) -> None:
+        self._rows = rows
+        self._resamples = resamples
+        self._seed = seed
+
+    @property
+    def of_means(self) -> Sequence[Interval | None]:
+        """The interval of each row's mean."""
+        return self._of_both[0]
+
+    @property
+    def of_medians(self) -> Sequence[Interval | None]:
+        """The interval of each row's median."""
+        return self._of_both[1]
+
+    @cached_property
+    def _of_both(self) -> tuple[Sequence[Interval | None], Sequence[Interval | None]]:
+        n = self._rows.shape[1]
+        if n >= MIN_FOR_CLOSED_FORMS:
+            return _of_means(self._rows), _of_medians(self._rows)
+        if n >= MIN_FOR_INTERVALS:
+            return _bootstrapped(self._rows, self._resamples, self._seed)
+        none = [None] * len(self._rows)
+        return none, none
+
+
 @dataclass(frozen=True)
 class Sample:
     """n values of one case, in their unit.
@@ -53,17 +86,27 @@ class Sample:
     `sd` has n - 1 (NaN for one value), `cv` is sd / mean. The intervals are 95 % ones, None for
     fewer than five values. `outliers` are (position, modified z-score); all other fields include
     them. `typical` is what verdicts compare (analysis.statistics.difference), NaN where only means
-    are known, or where values are not above 0.
+    are known, or where values are not above 0. `intervals` has those of this sample in its `row`.
     """
 
     n: int
     mean: float
     sd: float
     median: float
-    mean_interval: Interval | None
-    median_interval: Interval | None
     outliers: tuple[tuple[int, float], ...] = ()
     typical: float = float("nan")
+    intervals: Intervals | None = field(default=None, repr=False, compare=False)
+    row: int = field(default=0, repr=False, compare=False)
+
+    @property
+    def mean_interval(self) -> Interval | None:
+        """The interval of the mean."""
+        return self.intervals.of_means[self.row] if self.intervals else None
+
+    @property
+    def median_interval(self) -> Interval | None:
+        """The interval of the median."""
+        return self.intervals.of_medians[self.row] if self.intervals else None
 
     @property
     def cv(self) -> float:
@@ -91,12 +134,7 @@ def describe(samples: Sequence[Array], seed: int = 1) -> list[Sample]:
 def _describe_rows(rows: Array, resamples: int, seed: int) -> list[Sample]:
     """Return the samples of rows of one length."""
     n = rows.shape[1]
-    none: list[Interval | None] = [None] * len(rows)
-    of_mean, of_median = none, none
-    if n >= MIN_FOR_CLOSED_FORMS:
-        of_mean, of_median = _of_means(rows), _of_medians(rows)
-    elif n >= MIN_FOR_INTERVALS:
-        of_mean, of_median = _intervals(rows, resamples, seed)
+    intervals = Intervals(rows, resamples, seed)
     sds = rows.std(axis=1, ddof=1) if n > 1 else np.full(len(rows), np.nan)
     medians, scores = _median(rows, axis=1), modified_scores(rows)
     return [
@@ -105,12 +143,12 @@ def _describe_rows(rows: Array, resamples: int, seed: int) -> list[Sample]:
             float(rows[at].mean()),
             float(sds[at]),
             float(medians[at]),
-            of_mean[at],
-            of_median[at],
             tuple(
                 (int(i), float(scores[at, i])) for i in np.flatnonzero(scores[at] > OUTLIER_SCORE)
             ),
             typical(rows[at]),
+            intervals,
+            at,
         )
         for at in range(len(rows))
     ]
@@ -183,7 +221,9 @@ def _of_medians(rows: Array) -> list[Interval | None]:
     return [Interval(float(low), float(high)) for low, high in ends]
 
 
-def _intervals(rows: Array, resamples: int, seed: int) -> list[list[Interval | None]]:
+def _bootstrapped(
+    rows: Array, resamples: int, seed: int
+) -> tuple[Sequence[Interval], Sequence[Interval]]:
     """Return the expanded BCa intervals of the rows' means, then those of their medians."""
     level = expanded_level(rows.shape[1])
     low, high = _bootstrap(rows, resamples, level, seed, "BCa")
@@ -194,10 +234,11 @@ def _intervals(rows: Array, resamples: int, seed: int) -> list[list[Interval | N
             ends = _bootstrap(rows[rows_lost], resamples, level, seed, "percentile")
             low[of, rows_lost], high[of, rows_lost] = (end[of] for end in ends)
     # Rounding may put the lower percentile of equal values above the upper one.
-    return [
+    of_means, of_medians = (
         [Interval(float(min(a, b)), float(max(a, b))) for a, b in zip(*ends, strict=True)]
         for ends in zip(low, high, strict=True)
-    ]
+    )
+    return of_means, of_medians
 
 
 def _bootstrap(
@@ -207,7 +248,7 @@ def _bootstrap(
     seed: int,
     method: Literal["BCa", "percentile"],
 ) -> tuple[Array, Array]:
-    # Half a second of imports, which results of a few runs do not need.
+    # Half a second of imports, which is spent where intervals are shown.
     from scipy import stats
 
     with warnings.catch_warnings():

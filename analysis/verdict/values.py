@@ -338,4 +338,4 @@ def sample_of_summary(case: Case, objective: Objective) -> Sample | None:
         n, mean = energy.n, case.time.mean * energy.mean
     if not MIN_VALUE < mean < MAX_VALUE:
         return None
-    return Sample(n or 0, mean, stats.sd, float("nan"), None, None)
+    return Sample(n or 0, mean, stats.sd, float("nan"))

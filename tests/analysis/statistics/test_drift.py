@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from analysis.statistics.drift import drift_of, trend
 
@@ -29,6 +30,23 @@ def test_slow_cases_that_come_late_are_no_drift() -> None:
     found = trend(late, LEVELS[late] * np.exp(noise), HOURS)
     assert found is not None
     assert abs(found.slope) < 0.01
+
+
+@pytest.mark.parametrize("slope", [0.0, 0.001, -0.02])
+def test_the_p_value_is_that_of_spearmans_correlation(slope: float) -> None:
+    noise = np.round(np.random.default_rng(3).normal(0, 0.01, 60), 3)
+    times = np.exp(slope * HOURS + noise)
+    found = trend(np.zeros(60, dtype=np.intp), times, HOURS)
+    assert found is not None
+    # Centring and logarithms keep the ranks; equal noise makes ties.
+    assert found.p == pytest.approx(stats.spearmanr(HOURS, times).pvalue, rel=1e-9)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_of_runs_each_slower_than_the_last_the_p_value_is_0(sign: int) -> None:
+    found = trend(np.zeros(60, dtype=np.intp), np.exp(sign * 0.1 * HOURS), HOURS)
+    assert found is not None
+    assert found.p < 1e-100
 
 
 def test_one_run_far_away_makes_no_drift() -> None:

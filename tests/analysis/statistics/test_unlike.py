@@ -10,6 +10,7 @@ from analysis.statistics.unlike import (
     SlowRuns,
     least_to_see,
     p_of_shares,
+    p_of_spreads,
     slow_runs,
     spread_times,
     unseen,
@@ -65,6 +66,14 @@ def test_spreads_differ_by_twice_at_least_and_by_a_test() -> None:
     assert spread_times(quiet, rng.normal(0, 0.006, 20)) is None
     assert spread_times(loud[:4], quiet[:4]) is None
     assert spread_times(np.zeros(10), quiet) is None
+
+
+@pytest.mark.parametrize(("n", "times"), [(5, 1.0), (9, 2.0), (40, 3.0)])
+def test_the_test_of_spreads_is_that_of_brown_and_forsythe(n: int, times: float) -> None:
+    rng = np.random.default_rng(n)
+    a, b = rng.normal(0, 0.01, n), rng.normal(1, 0.01 * times, n + 3)
+    expected = stats.levene(a, b, center="median").pvalue
+    assert p_of_spreads(a, b) == pytest.approx(expected, rel=1e-9)
 
 
 @pytest.mark.parametrize("time_s", [0.1, 1.1, 2.5, 3.3, 41.7])
