@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import signal
 from collections.abc import Iterable, Sequence
@@ -11,11 +12,18 @@ from pathlib import Path
 MAX_SHOWN_CHARACTERS = 60
 # For the own text of a command or a file in a message.
 MAX_LINE_CHARACTERS = 300
+_MAX_NAME = 64
 # Programs are built with -march=native unless told otherwise.
 _ILLEGAL = (
     " (an instruction that this CPU does not have: it was built for another; build it here with "
     "`make clean setup`)"
 )
+
+
+def safe_name(name: str) -> str:
+    """Return a host name without characters that are special in a path or a pattern."""
+    safe = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip(".-")[:_MAX_NAME]
+    return safe or "node"
 
 
 def shown(value: object) -> str:

@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from base.errors import UserError
 from base.text import unknown_word
 
@@ -40,6 +38,9 @@ def publication(name: str) -> Publication:
     """Return a publication by its name; raises UserError with the nearest one."""
     if name not in names():
         raise UserError(unknown_word("published result", name, names()))
+    # Whoever reads results only to look at them need not wait for the reader of YAML.
+    import yaml
+
     folder = FOLDER / name
     source = yaml.safe_load((folder / SOURCE).read_text(encoding="utf-8"))
     return Publication(folder, tuple(source["remarks"]), source["node"])

@@ -14,7 +14,6 @@ from typing import Annotated, Any, TypeGuard
 from analysis.records.files import read_limited
 from base.reading import number_or_nan
 from configs.decoding import InvalidError, decode
-from configs.document import parse_yaml
 from configs.repetitions import ANY, REPETITIONS, Race
 from configs.results_folder import STUDY_FILE
 from configs.values import DIRECTIONS, is_name
@@ -157,6 +156,9 @@ def _with_limits_of(folder: Path, rule: Race) -> Race:
 
     Where there is no such file, or it describes another race, the rule stays as it is.
     """
+    # As in analysis.published: few studies are races.
+    from configs.document import parse_yaml
+
     data = read_limited(folder / STUDY_FILE)
     study = None if data is None else parse_yaml(data, STUDY_FILE).value
     repetitions = study.get("repetitions") if isinstance(study, dict) else None

@@ -32,7 +32,6 @@ from base import PINSTUDY
 from base.decoding import converted
 from base.errors import UserError
 from base.text import first_of, one_line, shown
-from configs.document import parse_yaml
 from configs.results_folder import STUDY_FILE
 from runners.records.instruments import Proof
 from runners.records.kept_facts import changed_between, changed_programs
@@ -108,6 +107,9 @@ class Results:
     @property
     def title(self) -> str | None:
         """The title that the study's file beside the records gives it; None where it gives none."""
+        # As in analysis.published: most commands print no title.
+        from configs.document import parse_yaml
+
         data = None if self.folder is None else read_limited(self.folder / STUDY_FILE)
         study = None if data is None else parse_yaml(data, STUDY_FILE).value
         title = study.get("title") if isinstance(study, dict) else None

@@ -54,7 +54,6 @@ from analysis.results.summary_columns import (
 from base.errors import ConfigError, Problem
 from base.files import digest_of
 from base.text import one_line, shown, unknown_word
-from configs.library import list_mappings
 from runners.records.placed_runs import PlacedRuns
 from runners.records.status import FINAL, INTERRUPTED, PLACEMENT_VIOLATED, SKIPPED
 
@@ -275,6 +274,9 @@ def cases_of(rows: Sequence[_Row], absent: str) -> list[Case]:
     `absent` is why a number that a row lacks is not there. Tables and rows that the source does not
     number are numbered in its order.
     """
+    # As in analysis.published: results with runs are no means.
+    from configs.library import list_mappings
+
     known = {mapping.name: mapping for mapping in list_mappings()}
     tables: dict[tuple[str | int | None, ...], int] = {}
     numbers: dict[int, int] = {}

@@ -27,7 +27,6 @@ from analysis.tables.footnotes import (
 )
 from base.text import one_line
 from configs.scheduling import CURRENT
-from configs.study import NOTHING as NOTHING_BESIDE
 
 # The publication's columns, made to fit; all columns; and the publication's very own.
 LayoutName = Literal["short", "full", "published"]
@@ -126,6 +125,13 @@ def _why_no_numbers(case: Case, notes: Notes) -> str:
 
 def _text(of: Callable[[Case], str | int | None]) -> Write:
     return lambda case, _: NOTHING if (value := of(case)) is None else one_line(str(value))
+
+
+def _nothing_beside() -> str:
+    # As in analysis.published: few tables have co-runners.
+    from configs.study import NOTHING as NOTHING_BESIDE
+
+    return NOTHING_BESIDE
 
 
 def _runs(case: Case, _page: Page) -> str:
@@ -254,7 +260,7 @@ _SCHEDULING = (
 _NODE = Column("node", right=False, key="node"), _text(lambda case: case.key.node_id)
 _BESIDE = (
     Column("beside", right=False, key="beside"),
-    _text(lambda case: case.key.beside or NOTHING_BESIDE),
+    _text(lambda case: case.key.beside or _nothing_beside()),
 )
 _N = (Column("n", key="n"), _runs), (Column("lost", key="lost"), _lost)
 _TIME_SD = Column("sd", "s", key="sd", short="sd"), _deviation

@@ -15,7 +15,7 @@ from base.command import without_interruption
 from base.errors import StudyError, UserError
 from base.files import write_atomically
 from base.folders import OpenFolder
-from base.text import plural
+from base.text import plural, safe_name
 from base.units import utc_now
 from configs.site import Queue, Site
 from configs.study import SPLIT, Spread, Study
@@ -37,7 +37,6 @@ from runners.batch_systems.interface import Submitted
 from runners.batch_systems.registry import COMMANDS, queue_of, system_of
 from runners.batch_systems.script import WORKER, Job
 from runners.host.software import prefix
-from runners.node.node import safe_name
 
 MAX_CHAIN = 100
 

@@ -26,7 +26,7 @@ from types import FrameType
 from base.errors import StoppedError, StudyError, UserError
 from base.files import not_written
 from base.folders import OpenFolder
-from base.text import plural
+from base.text import plural, safe_name
 from base.units import duration, utc_now
 from configs.library import load_site, load_study
 from configs.study import Study
@@ -42,7 +42,6 @@ from runners.batch.submission import (
     read_submission,
 )
 from runners.batch_systems.registry import system_of
-from runners.node.node import safe_name
 from runners.study.machine import Assignment, open_machine, results_folder
 from runners.study.runner import Progress
 from runners.study.session import Session

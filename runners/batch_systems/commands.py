@@ -14,7 +14,7 @@ from pathlib import Path
 
 from base.command import CommandResult
 from base.errors import StudyError, UserError
-from base.text import one_line
+from base.text import one_line, safe_name
 from configs.load import problem_at_site
 from configs.site import Queue, Site, SystemCommands
 from runners.batch_systems.interface import (
@@ -32,7 +32,6 @@ from runners.batch_systems.interface import (
     workers_of,
 )
 from runners.batch_systems.script import Job, clock_time, write_script
-from runners.node.node import safe_name
 
 _PLACEHOLDER = re.compile(r"\{(script|job|name|node|feature|time_limit|minutes|logs)\}")
 _KEY = "batch_system"

@@ -16,7 +16,7 @@ from math import ceil
 from typing import Any
 
 from base.command import CommandResult
-from base.text import one_line
+from base.text import one_line, safe_name
 from configs.site import Queue
 from runners.batch_systems.interface import (
     ENDED,
@@ -27,7 +27,6 @@ from runners.batch_systems.interface import (
 )
 from runners.batch_systems.native import NativeSystem, ReportedState
 from runners.batch_systems.script import Job, log_file, warning_s
-from runners.node.node import safe_name
 
 # flux-jobs(1), "JOB STATUS": the states of a job's life.
 _STATES = {

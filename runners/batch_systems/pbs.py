@@ -11,12 +11,11 @@ import re
 from collections.abc import Iterator, Sequence
 
 from base.command import CommandResult
-from base.text import one_line
+from base.text import one_line, safe_name
 from configs.site import Queue
 from runners.batch_systems.interface import ENDED, HELD, QUEUED, RUNNING, UNKNOWN
 from runners.batch_systems.native import NativeSystem, ReportedState
 from runners.batch_systems.script import Job, array_of, clock_time, log_file
-from runners.node.node import safe_name
 
 # qstat(1B), "job_state", of jobs and of an array's subjobs. B, an array that has begun, does not
 # say how its subjobs stand.

@@ -13,7 +13,7 @@ from itertools import chain
 
 from base.command import CommandResult, output_of
 from base.cpulist import format_cpulist
-from base.text import one_line
+from base.text import one_line, safe_name
 from configs.site import Queue
 from runners.batch_systems.interface import (
     ENDED,
@@ -32,7 +32,7 @@ from runners.batch_systems.script import (
     log_file,
     warning_s,
 )
-from runners.node.node import Node, safe_name
+from runners.node.node import Node
 
 # squeue(1), JOB STATE CODES. A suspended job goes on only when somebody resumes it.
 _STATES = {

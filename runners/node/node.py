@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -13,6 +12,7 @@ from base.cpulist import format_cpulist
 from base.errors import UserError
 from base.files import sha256_of_json
 from base.reading import Reading, Unavailable, known, reading_of
+from base.text import safe_name
 from runners.host.tree import Tree
 from runners.node.cpufreq import Cpufreq, read_cpufreq
 from runners.node.cpuinfo import first_block, is_guest
@@ -23,7 +23,6 @@ from runners.node.scheduler import read_scheduler
 from runners.node.topology import Topology
 from runners.records.kept_facts import digest_facts
 
-_MAX_NAME = 64
 # The same for every run of a boot; every record repeats them, because it may be copied alone.
 _FACTS = ("kernel", "microcode")
 # A run during which one of these changed belongs to no case.
@@ -105,12 +104,6 @@ def whole_node(node: Node, reserved: Collection[int] = ()) -> Node:
             "mend reserved_cpus in the site's file"
         )
     return Node(node.root, replace(topology, allowed=allowed))
-
-
-def safe_name(name: str) -> str:
-    """Return a host name without characters that are special in a path or a pattern."""
-    safe = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip(".-")[:_MAX_NAME]
-    return safe or "node"
 
 
 def read_state(node: Node, cpus: Sequence[int]) -> Reading:

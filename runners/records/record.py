@@ -10,8 +10,9 @@ What is absent without one is null, or the default below.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from inspect import get_annotations
 from math import ulp
-from typing import Annotated, Any, Literal, get_type_hints
+from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 from msgspec.structs import fields
@@ -593,7 +594,7 @@ def names_by_group() -> dict[str, list[str]]:
     for group in reversed(Record.__mro__):
         if not issubclass(group, Identity):
             continue
-        names = [name for name in get_type_hints(group) if name not in known]
+        names = [name for name in get_annotations(group) if name not in known]
         known.update(names)
         groups.setdefault(str(group.__doc__).rstrip("."), []).extend(names)
     return groups

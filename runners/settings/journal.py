@@ -25,7 +25,7 @@ from base.errors import StudyError, UserError
 from base.files import open_regular
 from base.folders import BY_OTHERS, OpenFolder, PlantedLinkError
 from base.reading import Unavailable
-from base.text import printable
+from base.text import printable, safe_name
 from base.units import utc_now
 from runners.host.privileges import may_be_root, root_helper
 from runners.host.root_helper import RootHelper
@@ -131,8 +131,6 @@ def _state_folder(root: Path, *, of_root: bool) -> Path:
     """
     if root != Path("/"):
         return root / SYSTEM_FOLDER.relative_to("/")
-    from runners.node.node import safe_name
-
     host = safe_name(os.uname().nodename)
     if folder := os.environ.get(STATE_VARIABLE):
         return Path(folder).absolute() / host

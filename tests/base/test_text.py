@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from base.text import as_typed, ended_by, first_of
+from base.text import as_typed, ended_by, first_of, safe_name
 from tests.support.tools import need_tool
 
 
@@ -55,3 +55,19 @@ def test_a_shell_reads_the_path_that_was_meant(paths: list[str]) -> None:
 )
 def test_the_first_texts_are_shown_and_the_rest_counted(texts: list[str], text: str) -> None:
     assert first_of(texts, 2) == text
+
+
+@pytest.mark.parametrize(
+    ("name", "safe"),
+    [
+        ("node-01.cluster", "node-01.cluster"),
+        ("../../etc", "etc"),
+        ("a b/c*?", "a-b-c"),
+        ("…", "node"),
+        ("", "node"),
+        (".hidden", "hidden"),
+        ("x" * 300, "x" * 64),
+    ],
+)
+def test_host_names_are_safe_as_file_names(name: str, safe: str) -> None:
+    assert safe_name(name) == safe

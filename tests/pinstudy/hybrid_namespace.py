@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from runners.node.node import safe_name
+from base.text import safe_name
 from tests.support.cli import argv
 from tests.support.isolation import OWN_LOCKS
 from tests.support.processes import end

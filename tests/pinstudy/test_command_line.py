@@ -275,7 +275,11 @@ def test_tables_are_printed_again_in_every_format_and_layout(folder: Path) -> No
 @pytest.mark.parametrize(
     ("modules", "needed", "spared"),
     [
-        ("analysis.tables.means", "pandas", {"scipy", "matplotlib", "jinja2"}),
+        (
+            "analysis.tables.means, analysis.tables.short, analysis.format.terminal",
+            "pandas",
+            {"scipy", "matplotlib", "jinja2", "yaml", "configs.study", "runners.node.node"},
+        ),
         (
             "analysis.report.page, analysis.figures.gallery",
             "scipy.special",

@@ -16,13 +16,14 @@ from analysis.published import FOLDER as PUBLISHED
 from analysis.records.files import write_file
 from base.decoding import converted
 from base.errors import StudyError, UserError
+from base.text import safe_name
 from configs.mapping import Mapping
 from configs.study import Vm
 from runners.batch.submission import Attempt, AttemptFile, new_folder
 from runners.batch.worker import Fence
 from runners.execution.witness import LaunchError
 from runners.latency.measure import write_latency
-from runners.node.node import Node, open_node, safe_name
+from runners.node.node import Node, open_node
 from runners.node.node_files import save_node
 from runners.plan.case import Vcpus
 from runners.prove.proof import keep, keep_for_node, new_proof

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from runners.node.node import open_node, read_state, safe_name
+from runners.node.node import open_node, read_state
 from tests.support.trees import CPU, build_tree, write
 
 RAPL = "sys/class/powercap/intel-rapl:0"
@@ -296,22 +296,6 @@ def test_the_words_of_evidence_are_no_part_of_the_digest(tmp_path: Path) -> None
         shutil.rmtree(root / "sys/devices" / name)
     assert "sys/bus" in open_node(root).topology.kinds[0].evidence
     assert digest(root) == before
-
-
-@pytest.mark.parametrize(
-    ("name", "safe"),
-    [
-        ("node-01.cluster", "node-01.cluster"),
-        ("../../etc", "etc"),
-        ("a b/c*?", "a-b-c"),
-        ("…", "node"),
-        ("", "node"),
-        (".hidden", "hidden"),
-        ("x" * 300, "x" * 64),
-    ],
-)
-def test_host_names_are_safe_as_file_names(name: str, safe: str) -> None:
-    assert safe_name(name) == safe
 
 
 def test_a_node_is_named_by_its_host_or_by_its_tree(tmp_path: Path) -> None:

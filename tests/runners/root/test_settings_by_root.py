@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from runners.node.node import safe_name
+from base.text import safe_name
 from runners.settings.setting import POLICY_FILES
 from tests.pinstudy.hybrid_namespace import CPUFREQ, Namespace, hybrid_namespace
 from tests.runners.root.conftest import Asker
