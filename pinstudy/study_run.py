@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -90,6 +89,9 @@ def _is_decided(folder: Path) -> bool:
     Another process looks: in this one, numerical libraries would leave threads that wake up while
     something is measured.
     """
+    # Few studies look at what they have found before they end.
+    from concurrent.futures.process import BrokenProcessPool
+
     from analysis.processes import pool
 
     with suppress(ImportError, OSError, BrokenProcessPool, UserError), pool(1) as processes:

@@ -71,7 +71,9 @@ class Collectors:
         programs: Mapping[str, Path],
         tools: Mapping[str, str],
     ) -> None:
-        """`programs` and `tools` are paths by name; raises UserError for a bad event.
+        """`programs` and `tools`, the launchers of runs, are paths by name.
+
+        Raises UserError for a bad event.
 
         The attribute `perf` is the path of perf, empty when nothing is counted; `kinds` are the
         node's core kinds.
@@ -169,9 +171,11 @@ class Collectors:
         return self._cores.reading()
 
     def _versions_of(self, case: Case) -> Reading:
-        launchers = [mechanism_of(case.mechanism).needs(case.mapping), "perf"]
-        launchers += [case.variant.mpi] if case.ranks else []
-        used = {name: self._versions[name] for name in launchers if name in self._versions}
+        used = {
+            name: self._versions[name]
+            for name in (*launchers_of(case), "perf")
+            if name in self._versions
+        }
         return Reading({"versions": {"pinstudy": VERSION} | used})
 
     def _counters(self, case: Case, run: Observation) -> Reading:
@@ -226,6 +230,12 @@ class Collectors:
             idle_w,
         )
         return read_regions(run.regions, sources)
+
+
+def launchers_of(case: Case) -> tuple[str, ...]:
+    """Return the names of the tools that start a case's program."""
+    needed = mechanism_of(case.mechanism).needs(case.mapping)
+    return tuple(filter(None, (needed, case.variant.mpi if case.ranks else None)))
 
 
 @dataclass(frozen=True)

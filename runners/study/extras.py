@@ -28,8 +28,6 @@ from runners.execution.execute import Harness, Observation, execute, execute_unl
 from runners.execution.outcome import classify, expected_of, proof_of
 from runners.execution.witness import LaunchError
 from runners.host.software import ask_version, for_tools
-from runners.latency.measure import LatencySettings, measure, write_latency
-from runners.latency.pairs import plan_pairs
 from runners.measure.perf.c2c import (
     kinds_sampled,
     line_bytes,
@@ -196,6 +194,9 @@ def measure_once_a_boot(node: Node, which: str, folder: Path, progress: Progress
     """
     if _is_of_boot(folder / LATENCY_FILE, node.boot_id):
         return
+    # Few studies ask for it.
+    from runners.latency.measure import LatencySettings, measure, write_latency
+    from runners.latency.pairs import plan_pairs
 
     def report(done: int, of: int, left_s: float | None) -> None:
         # One line a pair would be thousands, and drawing them would disturb the measurement.

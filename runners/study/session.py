@@ -19,7 +19,7 @@ from base.text import as_typed, first_of
 from configs.library import study_argument
 from configs.results_folder import APPS, C2C, STUDY_FILE
 from configs.study import Study
-from runners.execution.collectors import Collectors, LocalEngine
+from runners.execution.collectors import Collectors, LocalEngine, launchers_of
 from runners.host.interference import end_orphans
 from runners.host.lock import node_lock
 from runners.host.privileges import invoking_uid
@@ -36,7 +36,6 @@ from runners.node.node_files import save_node
 from runners.plan.mpi import root_problem
 from runners.plan.plan import Plan
 from runners.prove.proof import keep, keep_for_node, latest_proof
-from runners.prove.prove import prove
 from runners.records.instruments import path_beside
 from runners.records.reader import sizes_of
 from runners.records.record import SCHEMA
@@ -190,13 +189,12 @@ class Session:
             environment.keep(self.folder)
             if study.latency:
                 measure_once_a_boot(node, study.latency, self.folder, progress)
-            collectors = Collectors(
-                study,
-                node,
-                self._witness(),
-                self.summary.plan.programs,
-                self.machine.tools_of(study),
-            )
+            plan = self.summary.plan
+            launchers = {name for case in plan.cases for name in launchers_of(case)}
+            tools = self.machine.tools_of(study)
+            # Each is asked for its version.
+            used = {name: path for name, path in tools.items() if name in launchers}
+            collectors = Collectors(study, node, self._witness(), plan.programs, used)
             engine = self._engine(collectors, shard.attempt)
             Runner(
                 self.summary.schedule,
@@ -221,6 +219,9 @@ class Session:
         node = self.machine.node
         proof = latest_proof(node)
         if self.summary.study.prove and (proof is None or proof.boot_id != node.boot_id):
+            # Few studies ask for it.
+            from runners.prove.prove import prove
+
             try:
                 proof = prove(node, self.machine.site, True, progress.waiting)
                 keep_for_node(proof, node.root)
