@@ -17,6 +17,7 @@ from typing import NamedTuple
 from analysis.answer import MARGIN, analyze
 from analysis.compare.matching import algorithm_of, governor_of
 from analysis.compare.tables import ratio_cells
+from analysis.findings.effects import Cases, cases_of
 from analysis.format.numbers import finite
 from analysis.format.table import Column, Table
 from analysis.objectives import EDP, Objective
@@ -87,13 +88,14 @@ class Best:
 
 @dataclass(frozen=True)
 class NodeOfMany:
-    """One of the results: its name, its node, and the best mapping by setting."""
+    """One of the results: its name, its node, the best mapping by setting, and its cases."""
 
     name: str
     node: NodeFacts | None
     days_proved: Sequence[str]
     best: Mapping[Setting, Best]
     objectives: Mapping[tuple[str, str, bool], Objective]
+    cases: Cases
 
 
 def compare_many(
@@ -115,6 +117,7 @@ def compare_many(
             results.days_proved,
             {setting: _most_alike(of, setting, like[setting]) for setting, of in each.items()},
             {of.identity: of for table in findings.tables for of in table.objectives if of != EDP},
+            cases_of(results, findings),
         )
         for results, findings, each in zip(every, answers, tables, strict=True)
     ]
@@ -235,7 +238,7 @@ def _nodes_table(nodes: Sequence[NodeOfMany]) -> Table:
         *(Column(word) for word in _WORDS),
     )
     cells = []
-    for letter, node in zip(_letters(nodes), nodes, strict=True):
+    for letter, node in zip(letters_of(nodes), nodes, strict=True):
         counts = Counter(best.comparison.outcome for best in node.best.values())
         cells.append(
             (
@@ -257,7 +260,7 @@ def _nodes_table(nodes: Sequence[NodeOfMany]) -> Table:
 def _one_node(nodes: Sequence[NodeOfMany]) -> Iterator[str]:
     """Yield which of the results are of one node, as far as its facts tell."""
     by_digest: dict[str, list[str]] = {}
-    for letter, node in zip(_letters(nodes), nodes, strict=True):
+    for letter, node in zip(letters_of(nodes), nodes, strict=True):
         if node.node:
             by_digest.setdefault(node.node.digest, []).append(letter)
     for letters in by_digest.values():
@@ -265,7 +268,7 @@ def _one_node(nodes: Sequence[NodeOfMany]) -> Iterator[str]:
             yield words.ONE_NODE.format(letters=", ".join(letters))
 
 
-def _letters(nodes: Sequence[NodeOfMany]) -> list[str]:
+def letters_of(nodes: Sequence[NodeOfMany]) -> list[str]:
     """Return a letter for each of the results, numbers where there are too many."""
     many = len(nodes) > 26
     return [str(at + 1) if many else chr(ord("A") + at) for at in range(len(nodes))]
@@ -290,7 +293,7 @@ def _setting_table(nodes: Sequence[NodeOfMany], setting: Setting) -> Table:
         Column("ratio"),
         *(Column(name, right=False) for name in ("95 % interval", "outcome")),
     )
-    lines = list(zip(_letters(nodes), nodes, strict=True))
+    lines = list(zip(letters_of(nodes), nodes, strict=True))
     here = [(letter, node, best) for letter, node in lines if (best := node.best.get(setting))]
     missing = [letter for letter, node in lines if setting not in node.best]
     notes = [

@@ -9,7 +9,7 @@ from typing import Any
 from analysis.findings.best_cases import BestCase, best_cases
 from analysis.findings.effects import Effect, cases_of
 from analysis.findings.levers import Lever, levers_of
-from analysis.findings.one_for_all import Loss, OneForAll, one_for_all
+from analysis.findings.one_for_all import Default, Loss, OneForAll, one_for_all
 from analysis.format.numbers import finite
 from analysis.objectives import OBJECTIVES
 from analysis.results.sources import Results
@@ -90,21 +90,23 @@ def _loss_data(loss: Loss) -> dict[str, Any]:
     return {"ratio": loss.ratio, **_ends(loss.interval)}
 
 
+def default_data(default: Default) -> dict[str, Any]:
+    """Return a mapping's losses as plain data, unrounded."""
+    return {
+        "mapping": default.mapping,
+        "worst": _loss_data(default.worst),
+        "mean": _loss_data(default.mean),
+        "compared": default.compared,
+        "missing": dict(default.missing),
+        "against_fewer": default.against_fewer,
+    }
+
+
 def _one_for_all_data(answer: OneForAll) -> dict[str, Any]:
     return {
         "objective": str(answer.objective),
         "in_guests": answer.in_guests,
-        "defaults": [
-            {
-                "mapping": default.mapping,
-                "worst": _loss_data(default.worst),
-                "mean": _loss_data(default.mean),
-                "compared": default.compared,
-                "missing": dict(default.missing),
-                "against_fewer": default.against_fewer,
-            }
-            for default in answer.defaults
-        ],
+        "defaults": [default_data(default) for default in answer.defaults],
         "configurations": [
             {
                 "example": configuration.example.key.case_id,

@@ -91,15 +91,26 @@ class OneForAll:
 _Effects = Mapping[str, Sequence[Effect]]
 
 
+@dataclass(frozen=True)
+class Compared:
+    """A configuration in one objective: the effects of its mappings against each other.
+
+    `missing` says of the other mappings of the results why they have none here.
+    """
+
+    example: Case
+    effects: _Effects
+    missing: Mapping[str, Absent]
+
+
 def one_for_all(cases: Cases) -> tuple[OneForAll, ...]:
     """Return the mappings' losses by objective, on the node itself and then in guests.
 
     There are none of an objective in which no two mappings are compared.
     """
     found = (
-        _one_for_all(cases, mine, objective, in_guests)
+        _one_for_all(cases, cases_where(cases, in_guests), objective, in_guests)
         for in_guests in (False, True)
-        for mine in ([of for of in cases.cases if (of.key.of_vcpus is not None) == in_guests],)
         for objective in OBJECTIVES
     )
     return tuple(of for of in found if of.defaults)
@@ -108,32 +119,45 @@ def one_for_all(cases: Cases) -> tuple[OneForAll, ...]:
 def _one_for_all(
     cases: Cases, mine: Sequence[Case], objective: Objective, in_guests: bool
 ) -> OneForAll:
-    every = tuple(dict.fromkeys(case.key.full_mapping for case in mine))
-    groups = grouped(mine, lambda case: all_else(case, "mapping"))
-    effects: list[_Effects] = []
-    missing: list[dict[str, Absent]] = []
-    for group in groups:
-        compared, absent = _compared(cases, group, objective)
-        effects.append(_effects(cases, compared, objective))
-        missing.append({name: absent.get(name, "no case") for name in every})
-    known = [of for of in effects if of]
-    defaults = [_default(name, every, effects, missing) for name in every if _any(name, known)]
+    found = compared_configurations(cases, mine, objective)
+    names = dict.fromkeys(case.key.full_mapping for case in mine)
+    count = len(names)
+    defaults = [default_of(name, found, count) for name in names if _any(name, found)]
     configurations = tuple(
         Configuration(
-            group[0],
-            {name: _loss([rows[name]], len(every)) for name in rows},
-            {name: why for name, why in absent.items() if name not in rows},
+            of.example,
+            {name: _loss([effects], count) for name, effects in of.effects.items()},
+            of.missing,
         )
-        for group, rows, absent in zip(groups, effects, missing, strict=True)
+        for of in found
     )
-    return OneForAll(objective, in_guests, configurations, tuple(sorted(defaults, key=_order)))
+    return OneForAll(objective, in_guests, configurations, tuple(sorted(defaults, key=order)))
 
 
-def _any(name: str, effects: Sequence[_Effects]) -> bool:
-    return any(name in of for of in effects)
+def compared_configurations(
+    cases: Cases, mine: Sequence[Case], objective: Objective
+) -> list[Compared]:
+    """Return the configurations of these cases, in one objective."""
+    every = dict.fromkeys(case.key.full_mapping for case in mine)
+    found = []
+    for group in grouped(mine, lambda case: all_else(case, "mapping")):
+        compared, absent = _compared(cases, group, objective)
+        effects = _effects(cases, compared, objective)
+        missing = {name: absent.get(name, "no case") for name in every if name not in effects}
+        found.append(Compared(group[0], effects, missing))
+    return found
 
 
-def _order(default: Default) -> tuple[float, ...]:
+def cases_where(cases: Cases, in_guests: bool) -> list[Case]:
+    """Return the cases of guests, or those of the node itself."""
+    return [case for case in cases.cases if (case.key.of_vcpus is not None) == in_guests]
+
+
+def _any(name: str, configurations: Sequence[Compared]) -> bool:
+    return any(name in of.effects for of in configurations)
+
+
+def order(default: Default) -> tuple[float, ...]:
     """Sort by what may be lost at most, where it is known: what is uncertain is no default."""
     worst = default.worst
     at_most = worst.interval.high if worst.interval else worst.ratio
@@ -184,24 +208,20 @@ def _effects(cases: Cases, compared: Sequence[Case], objective: Objective) -> _E
     return found
 
 
-def _default(
-    name: str,
-    every: Sequence[str],
-    effects: Sequence[_Effects],
-    missing: Sequence[Mapping[str, Absent]],
-) -> Default:
-    mine = [rows[name] for rows in effects if name in rows]
+def default_of(name: str, configurations: Sequence[Compared], mappings: int) -> Default:
+    """Return a mapping's losses, where it is one of so many that may be chosen."""
+    mine = [of.effects[name] for of in configurations if name in of.effects]
     return Default(
         name,
-        worst=_loss(mine, len(every)),
-        mean=_mean_loss(mine, len(every)),
+        worst=_loss(mine, mappings),
+        mean=_mean_loss(mine, mappings),
         compared=len(mine),
         missing=Counter(
-            absent[name] for rows, absent in zip(effects, missing, strict=True) if name not in rows
+            of.missing.get(name, "no case") for of in configurations if name not in of.effects
         ),
         against_fewer=sum(
-            name in rows and any(of not in rows and absent[of] != "left out" for of in every)
-            for rows, absent in zip(effects, missing, strict=True)
+            name in of.effects and any(why != "left out" for why in of.missing.values())
+            for of in configurations
         ),
     )
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -17,7 +18,10 @@ from pinstudy.output import print_columns, print_json, say, say_lines, terminal_
 
 if TYPE_CHECKING:
     from analysis.compare.conditions import Condition, Judgement
+    from analysis.findings.effects import Cases
+    from analysis.format.table import Table
     from analysis.listing import ListedResults
+    from analysis.results.sources import Results
 
 # The exit status of --fail-if.
 FAILED = 3
@@ -175,11 +179,13 @@ def verdict_command(
 ) -> None:
     """Say what RESULTS mean: better, worse, equivalent or undecided, case by case, and why.
 
-    The answer is also written to verdict.md beside the records.
+    The answer is also written to verdict.md beside the records. Of a folder of nodes, the one
+    mapping for all of them follows.
     """
     from analysis.answer import analyze
     from analysis.findings.answers import answers_of
     from analysis.findings.answers import as_data as answers_as_data
+    from analysis.findings.effects import cases_of
     from analysis.format.table import render
     from analysis.output import VERDICT_FILE
     from analysis.overview.terminal import overview_lines
@@ -195,9 +201,13 @@ def verdict_command(
     others = open_results(against) if against is not None else None
     answers, judgements = [], []
     # The cases of one of the results are matched with those of the others.
-    for source in sources_below(results) if others is None else [results]:
+    sources = sources_below(results) if others is None else [results]
+    of_nodes: dict[str, tuple[Results, Cases]] = {}
+    for source in sources:
         opened = open_results(source)
         findings = analyze(opened, share, baseline)
+        if len(sources) > 1:
+            of_nodes[os.path.relpath(source, results)] = opened, cases_of(opened, findings)
         judged = [condition.judge(opened, findings, others, baseline) for condition in asked]
         judgements += judged
         if as_json:
@@ -220,9 +230,24 @@ def verdict_command(
             advice = rerun_hint(f"{PINSTUDY} verdict {as_typed(source)}")
             path = write_file(opened.folder / VERDICT_FILE, as_markdown(findings), advice)
             say(f"written: {path}", err=True)
+    data, tables = _of_all_nodes(of_nodes) if of_nodes else ([], [])
     if as_json:
-        print_json(answers)
+        together = [{"results": results, "one_for_all_nodes": data}] if data else []
+        print_json([*answers, *together])
+    elif tables:
+        say(f"\n{render(tables, style).rstrip()}")
     _end_by(judgements, to_stderr=as_json or style != "text")
+
+
+def _of_all_nodes(
+    named: Mapping[str, tuple[Results, Cases]],
+) -> tuple[list[dict[str, Any]], list[Table]]:
+    """Return the one mapping for all nodes of several results, as data and as tables."""
+    from analysis.compare.all_nodes import all_nodes_tables, of_all_nodes
+    from analysis.findings.all_nodes import as_data
+
+    found = of_all_nodes(named)
+    return as_data(found), all_nodes_tables(found)
 
 
 def _conditions(texts: Sequence[str], against: str | None) -> list[Condition]:
@@ -319,7 +344,7 @@ def compare_command(
     the programs of one algorithm that it has, such as LULESH and pinstudy's own Lulesh.
     """
     from analysis.answer import analyze
-    from analysis.compare.many import compare_many, many_tables
+    from analysis.compare.many import compare_many, letters_of, many_tables
     from analysis.compare.side_by_side import compare, compare_programs
     from analysis.compare.tables import compare_data, compare_tables
     from analysis.results.sources import open_results, sources_below
@@ -334,11 +359,17 @@ def compare_command(
     elif len(opened) == len(results) == 2:
         both = compare(opened[0], opened[1], share, as_governor)
     if both is None and (len(opened) > 1 or opened[0].card is not None):
-        tables = many_tables(compare_many(opened, share, as_governor))
+        nodes = compare_many(opened, share, as_governor)
+        cases = (node.cases for node in nodes)
+        named = zip(letters_of(nodes), zip(opened, cases, strict=True), strict=True)
+        data, of_all = _of_all_nodes(dict(named))
+        first, *tables = many_tables(nodes)
         if as_json:
-            print_json([row for table in tables for row in table.raw_values])
+            rows = [row for table in tables for row in table.raw_values]
+            print_json({"rows": rows, "one_for_all_nodes": data})
         else:
-            say(render(tables, style))
+            # The nodes' own table has their letters.
+            say(render([first, *of_all, *tables], style))
         return
     if both is None:
         raise UserError(f"{results[0]} has no two programs of one algorithm; name a second folder")

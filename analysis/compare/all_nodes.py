@@ -1,0 +1,95 @@
+"""The table of the one mapping for all nodes, and which of several results are of one node."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+
+from analysis.findings.all_nodes import AllNodes, all_nodes
+from analysis.findings.effects import Cases
+from analysis.findings.one_for_all import Default, Loss
+from analysis.format.numbers import NOTHING, ends, in_percent
+from analysis.format.table import Column, Table
+from analysis.objectives import ENERGY, TIME
+from analysis.results.node_files import node_facts
+from analysis.results.sources import Results
+from base.text import one_line
+
+TITLE = "One mapping for all nodes"
+_COLUMNS = (
+    Column("mapping", right=False),
+    Column("worst loss", "%"),
+    Column("95 % interval", "%"),
+    Column("on", right=False),
+    Column("mean loss", "%"),
+    Column("95 % interval", "%"),
+    Column("configurations"),
+)
+
+
+def of_all_nodes(named: Mapping[str, tuple[Results, Cases]]) -> tuple[AllNodes, ...]:
+    """Return the one mapping for all nodes of results, by name; none where all are of one node."""
+    nodes: dict[Hashable, dict[str, Cases]] = {}
+    for name, (results, cases) in named.items():
+        nodes.setdefault(_node_of(results, name), {})[name] = cases
+    return all_nodes({", ".join(of): tuple(of.values()) for of in nodes.values()})
+
+
+def _node_of(results: Results, name: str) -> Hashable:
+    """Return what is equal for results of one node, another kernel or study on it included.
+
+    Nodes that hide their names, as on cards, are taken for as many as there are results.
+    """
+    node_id = next((case.key.node_id for case in results.cases), None)
+    facts = node_facts(results)
+    return (node_id, facts.cpu_model, facts.kinds) if node_id and facts else (node_id or name)
+
+
+def all_nodes_tables(found: Sequence[AllNodes]) -> list[Table]:
+    """Return the tables of time and energy, a line for each mapping, the site's default first."""
+    return [_table(of) for of in found if of.objective in (TIME, ENERGY)]
+
+
+def _table(found: AllNodes) -> Table:
+    where = " in guests" if found.in_guests else ""
+    return Table(
+        f"{TITLE}{where}: {found.objective.noun}",
+        _COLUMNS,
+        tuple(_cells(default, found) for default in found.defaults),
+        tuple(("", one_line(note)) for note in _notes(found)),
+    )
+
+
+def _cells(default: Default, found: AllNodes) -> tuple[str, ...]:
+    compared = str(default.compared)
+    if default.compared < found.configurations:
+        compared += f" of {found.configurations}"
+    return (
+        one_line(default.mapping),
+        *_loss(default.worst),
+        one_line(found.worst_on[default.mapping]),
+        *_loss(default.mean),
+        compared,
+    )
+
+
+def _loss(loss: Loss) -> tuple[str, str]:
+    ratio = in_percent(loss.ratio - 1, 2)
+    if loss.interval is None:
+        return ratio, NOTHING
+    both = ends(
+        loss.interval.low - 1,
+        loss.interval.high - 1,
+        lambda end, more: in_percent(end, 2 + more),
+    )
+    return ratio, " to ".join(dict.fromkeys(both))
+
+
+def _notes(found: AllNodes) -> Iterator[str]:
+    if found.defaults:
+        yield f"default of the site: {found.defaults[0].mapping}"
+        yield "loss: against the best mapping of each configuration, of any mapping there"
+        yield "intervals hold for all mappings of the table together"
+    else:
+        yield "no default: no mapping is compared with others on every node"
+    for mapping, nodes in found.lacking.items():
+        yield f"{mapping}: not compared on {', '.join(nodes)}"
