@@ -75,7 +75,13 @@ def modes_of(logs: Array) -> Modes | None:
     modes where the two nearest means are many standard deviations within groups apart, and two
     groups have more than 15 % of the runs, and two runs, each; a third may be of rare ones.
     """
-    ordered = np.sort(np.asarray(logs, dtype=float))
+    return _modes_of(np.sort(np.asarray(logs, dtype=float)).tobytes())
+
+
+# Each case is compared with all others of its configuration.
+@lru_cache(maxsize=4096)
+def _modes_of(values_in_order: bytes) -> Modes | None:
+    ordered = np.frombuffer(values_in_order, dtype=float)
     if len(ordered) < MIN_FOR_INTERVALS or ordered[-1] - ordered[0] < MIN_APART:
         return None
     n = len(ordered)
