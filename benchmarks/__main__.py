@@ -34,6 +34,7 @@ class Benchmark:
 
 BENCHMARKS = {
     "cost": Benchmark("The cost of measuring", "benchmarks.cost"),
+    "waits": Benchmark("What a user waits for", "benchmarks.waits"),
     "noise": Benchmark("Statistics under simulated noise", "benchmarks.noise"),
     "detection": Benchmark("Differences that are found", "benchmarks.detection"),
     "load": Benchmark("Many runs, cases and shards", "benchmarks.load"),
