@@ -27,8 +27,7 @@ from analysis.objectives import TIME
 from analysis.records.metrics import METRIC
 from analysis.results.case import grouped
 from analysis.results.sources import Results
-from analysis.verdict.caveats import unusable
-from analysis.verdict.model import Findings
+from analysis.verdict.model import Findings, unusable
 from analysis.verdict.tables import ratio_interval, ratio_text
 from analysis.words import experiments as words
 from base.text import one_line, plural

@@ -12,8 +12,7 @@ from analysis.format.table import Column, Table, Written, joined, table_of
 from analysis.published.affinity import sources_of
 from analysis.results.baselines import leaves_all
 from analysis.results.case import grouped
-from analysis.verdict.caveats import unusable
-from analysis.verdict.model import CaseFinding, Findings
+from analysis.verdict.model import CaseFinding, Findings, unusable
 from analysis.verdict.tables import interval_of, outcome_text, ratio_interval, ratio_text
 from analysis.words import experiments as words
 from base.text import one_line, plural

@@ -16,9 +16,8 @@ from analysis.results.sources import Results
 from analysis.results.turns import are_in_turn
 from analysis.statistics.difference import Difference
 from analysis.statistics.sample import Sample, describe
-from analysis.verdict.caveats import unusable
 from analysis.verdict.comparisons import Key, compare_all
-from analysis.verdict.model import CaseFinding, Comparison, Findings
+from analysis.verdict.model import CaseFinding, Comparison, Findings, unusable
 from analysis.verdict.values import Values, difference_of, share_no_attempt, values_by_case
 
 CONTENTION, SMT, PINGPONG = "contention", "smt", "pingpong"

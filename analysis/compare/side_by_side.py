@@ -34,9 +34,8 @@ from analysis.results.turns import are_in_turn
 from analysis.statistics.decision import Outcome
 from analysis.statistics.difference import Difference, Estimand
 from analysis.statistics.sample import Interval
-from analysis.verdict.caveats import unusable
 from analysis.verdict.comparisons import compare_all, difference_between
-from analysis.verdict.model import CaseFinding, Findings, TableFindings, objectives_in
+from analysis.verdict.model import CaseFinding, Findings, TableFindings, objectives_in, unusable
 from analysis.verdict.values import (
     Logs,
     Values,

@@ -56,15 +56,6 @@ def fixed(value: float, decimals: int) -> str:
     return text.lstrip("-") if not text.strip("-0.") else text
 
 
-def rounded(value: float, half_width: float, most: int = 2, more: int = 0) -> str:
-    """Return a number with the digits that its uncertainty leaves, `most` decimals at most.
-
-    Half the width of its interval then shows two digits, and `more`; without an interval there is
-    one decimal.
-    """
-    return fixed(value, decimals_left(half_width, most) + more)
-
-
 def decimals_left(half_width: float, most: int = 2) -> int:
     """Return the decimals that an uncertainty leaves: half of its interval shows two digits."""
     if not (half_width > 0 and math.isfinite(half_width)):

@@ -365,3 +365,12 @@ class Findings:
     def compared(self) -> list[Comparison]:
         """The comparisons of all cases."""
         return [comparison for case in self.cases for comparison in case.comparisons.values()]
+
+
+def unusable(cases: Iterable[CaseFinding], objective: Objective | None = None) -> list[CaseFinding]:
+    """Return the cases that lost too many of their runs, or of an objective's values.
+
+    Such a case is not compared. The rule is runners.records.lost_runs.LostRuns.usable.
+    """
+    lost = ((case, case.lost if objective is None else case.lost_of(objective)) for case in cases)
+    return [case for case, runs in lost if not runs.usable]

@@ -17,7 +17,6 @@ from analysis.objectives import EDP, ENERGY, TIME, Objective
 from analysis.statistics.difference import Difference
 from analysis.statistics.sample import Interval
 from analysis.verdict.model import Comparison
-from analysis.verdict.phrases import WIDEST
 
 RATIO_DECIMALS = 3
 MAX_RATIO_DECIMALS = 9
@@ -45,7 +44,7 @@ def ratio_text(ratio: float) -> str:
 def ratio_interval(difference: Difference) -> str:
     """Return a ratio's interval; nothing without spread, or where it says next to nothing."""
     interval = difference.known_interval()
-    if interval is None or not interval.high < WIDEST * interval.low:
+    if interval is None or interval.tells_nothing:
         return NOTHING
     return interval_of(interval, ratio_decimals(interval.low))
 

@@ -12,7 +12,6 @@ from analysis.results.case import grouped
 from analysis.statistics.difference import Difference
 from analysis.verdict.case_caveats import caveats_of
 from analysis.verdict.model import CaseFinding, TableFindings
-from analysis.verdict.phrases import WIDEST
 from analysis.verdict.tables import objective_decimals
 from analysis.words.verdict import decision, decision_notes, goes_with, note, p_value
 from base.text import one_line
@@ -140,7 +139,7 @@ def change_and_interval(difference: Difference) -> tuple[str, str]:
     """
     share = difference.ratio - 1
     interval = difference.known_interval()
-    if interval is None or not interval.high < WIDEST * interval.low:
+    if interval is None or interval.tells_nothing:
         return signed_in_percent(share, 3), NOTHING
     shown, both = signed_percents(share, interval.low - 1, interval.high - 1)
     return shown, " to ".join(both)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from analysis.format.numbers import NOTHING, finite, fixed, rounded, time_decimals
+from analysis.format.numbers import NOTHING, finite, fixed, time_decimals
 from analysis.format.table import Column, Notes, Table
 from analysis.measures import ENERGY_BY_KIND
 from analysis.objectives import ENERGY
@@ -87,7 +87,7 @@ def division_table(table: TableFindings) -> Table | None:
 
 
 def _waiting(found: Waiting) -> str:
-    spread = f"sd {rounded(100 * found.sd, 0)}, {plural(found.n, 'run')}"
+    spread = f"sd {fixed(100 * found.sd, 1)}, {plural(found.n, 'run')}"
     return (
         f"{found.fast}-cores waited for {found.slow}-cores: no work for "
         f"{fixed(100 * found.share, 0)} % of the time ({spread}), {found.slow}-cores "

@@ -22,6 +22,7 @@ from analysis.format.numbers import (
 )
 from analysis.measures import BY_FIELD
 from analysis.results.case import grouped
+from analysis.statistics.sample import WIDEST
 from analysis.verdict.model import (
     Caveat,
     Decision,
@@ -31,7 +32,7 @@ from analysis.verdict.model import (
     MeasureChange,
     TableFindings,
 )
-from analysis.verdict.phrases import WIDEST, do
+from analysis.words.mappings import instruction
 from base.text import one_line, plural
 
 QUESTION = "To pin or not to pin?"
@@ -199,7 +200,7 @@ def decision(found: Decision) -> str:
     """Return what to do in a configuration, or that nothing is decided."""
     if found.best is None:
         return found.choice
-    return one_line(f"{do(found.best.summary)} ({found.best.full_mapping})")
+    return one_line(f"{instruction(found.best.summary)} ({found.best.full_mapping})")
 
 
 def decision_notes(found: Decision) -> Iterator[str]:
@@ -241,7 +242,7 @@ def gain_text(gain: Gain) -> str:
     if interval is None:
         return f"{_percent_of(gain.ratio, 3)} (no interval)"
     chosen = f", widened for the choice among {gain.among}" if gain.among > 1 else ""
-    if not interval.high < WIDEST * interval.low:
+    if interval.tells_nothing:
         return f"{_percent_of(gain.ratio, 3)} (wider than a factor of {WIDEST:.0f}{chosen})"
     change, both = signed_percents(gain.ratio - 1, interval.low - 1, interval.high - 1)
     return f"{change} % (95 %: {' to '.join(both)}{chosen})"

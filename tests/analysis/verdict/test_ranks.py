@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from analysis.results.baselines import baselines_of
 from analysis.results.sources import open_results
 from analysis.verdict.model import Findings
-from analysis.verdict.phrases import do
 from analysis.verdict_text.document import as_text
 from analysis.words.verdict import decision, headline
-from tests.support.results import TABLE, TWO_THREADS, findings_of, spoilt, summary, write
+from tests.support.results import TWO_THREADS, findings_of, spoilt, write
 
 
 @pytest.fixture(scope="module")
@@ -55,36 +53,3 @@ def test_ranks_of_another_launcher_are_no_baseline(tmp_path: Path) -> None:
     baselines = baselines_of(cases)
 
     assert {case.key.mapping for case in cases if case.key.case_id in baselines} == {"scheduler"}
-
-
-@pytest.mark.parametrize(
-    ("ranks", "threads", "facts", "expected"),
-    [
-        (1, 1, {"selection": "all", "binding": "none"}, "leave the rank to the OS scheduler"),
-        (1, 4, {"selection": "all", "binding": "none"},
-         "leave the threads of the rank to the OS scheduler"),
-        (2, 1, {"selection": "all", "binding": "none", "ranks_by": "order"},
-         "leave each rank to the OS scheduler"),
-        (2, 4, {"selection": "all", "binding": "none"},
-         "leave the threads of each rank to the OS scheduler"),
-        (1, 4, {"selection": "pcores", "binding": "set", "ranks_by": "kind"},
-         "confine the threads of the rank to the P-cores"),
-        (2, 4, {"selection": "mixed", "binding": "set", "ranks_by": "kind"},
-         "confine the threads of each rank to its part of P- and E-cores together, divided among "
-         "the ranks by core kind"),
-        (2, 4, {"selection": "ecores", "binding": "pin", "ranks_by": "cluster"},
-         "pin each thread of each rank on the E-cores, divided among the ranks by cluster"),
-        (2, 1, {"selection": "pcores", "binding": "pin", "ranks_by": "spread"},
-         "pin each rank to a CPU of the P-cores, divided among the ranks spread out"),
-        (2, 1, {"selection": "pcores", "binding": "pin"}, "pin each rank to a CPU of the P-cores"),
-        (2, 1, {"selection": "pcores", "binding": "pin", "ranks_by": "my\x1bway"},
-         "pin each rank to a CPU of the P-cores, divided among the ranks by my\ufffdway"),
-        (2, 1, {"selection": "mine", "binding": "pin", "ranks_by": "order"}, "use m, divided among "
-         "the ranks in order"),
-    ],
-)  # fmt: skip
-def test_what_a_mapping_does_to_ranks(
-    ranks: int, threads: int, facts: dict[str, Any], expected: str
-) -> None:
-    table = TABLE._replace(ranks=ranks, threads=threads)
-    assert do(summary(**{"table": table, "mapping": "m"} | facts)) == expected
