@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -130,7 +129,6 @@ def analyze(results: Results, margin: float = MARGIN, baseline: str | None = Non
         raced=raced,
         advice=advice,
         next_command=command_for_more(results, more),
-        next_s=_time_of(more, results),
         units=units_in(results.runs.frame) if results.runs else 0,
     )
 
@@ -430,18 +428,6 @@ def command_for_more(results: Results, more: int) -> str:
     if results.has_emulated_guests:
         parts.append("--allow-emulation")
     return " ".join(filter(None, parts))
-
-
-def _time_of(repetitions: int, results: Results) -> float:
-    """Return about how many seconds so many repetitions of each case take, NaN without runs.
-
-    Failed runs count: they are made again in each repetition, and a timeout takes longest of all.
-    """
-    if results.runs is None:
-        return math.nan
-    runs = whole_runs(results.runs.frame)
-    times = runs.loc[~runs["warmup"], "elapsed_s"].groupby(runs["case_id"], observed=True)
-    return float(repetitions * times.mean().sum())
 
 
 def _results_of(folder: Path, frame: pd.DataFrame) -> Path | None:

@@ -151,6 +151,7 @@ def _write_answer(folder: Path) -> tuple[Results, Answer, Answers, tuple[Path, .
     from analysis.recommendation import advice_markdown
     from analysis.report.page import FILE, report_html
     from analysis.verdict_text.document import as_markdown
+    from analysis.verdict_text.levers import Beyond
 
     results = open_results(str(folder))
     tables = tables_of_nodes([node_of(results)], Choice("short"))
@@ -159,7 +160,7 @@ def _write_answer(folder: Path) -> tuple[Results, Answer, Answers, tuple[Path, .
     hint = rerun_hint(f"{PINSTUDY} report {as_typed(folder)}")
     files = [
         *write_tables(tables, folder),
-        write_file(folder / VERDICT_FILE, as_markdown(answer), hint),
+        write_file(folder / VERDICT_FILE, as_markdown(answer, Beyond(beyond, results.cases)), hint),
         write_file(folder / FILE, report_html(results, answer, beyond), hint),
     ]
     if answer.advice is not None:

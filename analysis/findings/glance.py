@@ -205,6 +205,21 @@ def _change(
     return None
 
 
+# Why a case that lost few runs is not compared in time.
+NotComparable = Literal["out of turn", "modes"]
+
+
+def not_comparable(findings: Findings) -> dict[NotComparable, tuple[str, ...]]:
+    """Return the mappings of the cases that are not compared in time, by the reason."""
+    found: dict[NotComparable, dict[str, None]] = {}
+    for case in findings.cases:
+        if case.out_of_turn and case.lost.usable:
+            found.setdefault("out of turn", {})[case.full_mapping] = None
+        elif TIME in case.unclear:
+            found.setdefault("modes", {})[case.full_mapping] = None
+    return {reason: tuple(mappings) for reason, mappings in found.items()}
+
+
 @dataclass(frozen=True)
 class LostBy:
     """Runs that were lost by one cause: how many, of which mappings, with the records' reasons."""

@@ -12,6 +12,7 @@ from analysis.findings.glance import (
     disturbed_of,
     left_out,
     lost_of,
+    not_comparable,
     not_measured,
     seconds_of,
     undecided_of,
@@ -30,6 +31,7 @@ from analysis.words.overview import (
     LOST,
     MISSING,
     NEXT,
+    NOT_COMPARED,
     NOTE,
     ONE_FOR_ALL,
     best_texts,
@@ -38,6 +40,7 @@ from analysis.words.overview import (
     lever_texts,
     lost_texts,
     missing_texts,
+    not_compared_texts,
     note_texts,
     one_for_all_texts,
     open_texts,
@@ -94,6 +97,9 @@ def _entries(
     for label, objective in ((FASTEST, TIME), (LEAST_ENERGY, ENERGY)):
         yield Entry(label, best_texts(answers, results.cases, objective, findings.margin))
     yield Entry(LOST, lost_texts(lost_of(findings)))
+    # Where nothing is compared the decision says why.
+    if decisions:
+        yield Entry(NOT_COMPARED, not_compared_texts(not_comparable(findings)))
     is_elsewhere = not results.made_here
     lacks = left_out(findings), not_measured(findings)
     missing, kept = missing_texts(*lacks, is_elsewhere=is_elsewhere)

@@ -28,9 +28,8 @@ Array = NDArray[np.float64]
 MIN_TURNS = 2 / 3
 ORDER = "the order does not tell a drift from a mapping"
 FOOTNOTE = (
-    f"{ORDER}: the runs of some cases were not made in turn with their baseline's (sequential "
-    "order, a case that was added later, or guests of different boots), and these cases are not "
-    "compared"
+    f"{ORDER}: cases not made in turn with their baseline (sequential, added later, or guests of "
+    "other boots) are not compared"
 )
 
 

@@ -108,15 +108,18 @@ def _of_values(case: CaseFinding, objective: Objective) -> Iterator[Caveat]:
         yield _of(case, "slow runs", runs=slow.count, n=slow.n, least=slow.least, most=slow.most)
         if slow.count > RARE_SHARE * slow.n:
             yield _of(case, "many slow runs", runs=slow.count, n=slow.n)
-    for outlier in case.outliers:
-        if outlier.objective == objective:
-            yield _of(
-                case,
-                "outlier",
-                repetition=outlier.repetition,
-                value=outlier.value,
-                unit=objective.unit,
-            )
+    found = [outlier for outlier in case.outliers if outlier.objective == objective]
+    # Of several modes the median is one, and the runs of the others would all be far from it.
+    if found and objective not in case.modes:
+        values = [outlier.value for outlier in found]
+        yield _of(
+            case,
+            "outliers",
+            repetitions=[outlier.repetition for outlier in found],
+            least=min(values),
+            most=max(values),
+            unit=objective.unit,
+        )
 
 
 def modes_of_values(case: CaseFinding, objective: Objective) -> Iterator[Caveat]:

@@ -59,7 +59,6 @@ def as_data(findings: Findings) -> dict[str, Any]:
         and {"n": unseen.n, "share": unseen.share, "enough": unseen.enough},
         "footnotes": list(findings.footnotes),
         "next_command": findings.next_command or None,
-        "next_s": finite(findings.next_s),
     }
 
 

@@ -337,8 +337,7 @@ class Findings:
     are, in so many `questions`, each of which has a Holm correction of its own; `look` is
     this interim analysis. Cases that `raced` have no decisions, but an advice, which `headline`
     has in short.
-    `next_command` is what brings an answer that is still open; empty where nothing is known to. It
-    takes about `next_s` seconds, NaN where that is not known.
+    `next_command` is what brings an answer that is still open; empty where nothing is known to.
     `units` is of how many boots or days the runs are, 0 where there are no runs.
     """
 
@@ -353,7 +352,6 @@ class Findings:
     footnotes: tuple[str, ...] = field(default=())
     raced: bool = False
     next_command: str = ""
-    next_s: float = math.nan
     units: int = 0
 
     @property

@@ -9,6 +9,7 @@ from analysis.verdict.model import Findings, TableFindings
 from analysis.verdict_text.configurations import configuration_tables
 from analysis.verdict_text.costs import division_table, price_table, slowdown_table
 from analysis.verdict_text.legend import reading_notes
+from analysis.verdict_text.levers import Beyond, beyond_lines, beyond_tables
 from analysis.words.verdict import QUESTION, headline, program_notes
 
 _TO_DECIDE = "To decide what is undecided, continue the study:"
@@ -46,9 +47,13 @@ def why_continue(findings: Findings) -> str:
     return _TO_DECIDE if any(found.more for found in findings.compared) else _TO_FORECAST
 
 
-def as_markdown(findings: Findings) -> str:
-    """Return the findings as a Markdown document."""
+def as_markdown(findings: Findings, beyond: Beyond | None = None) -> str:
+    """Return the findings as a Markdown document, with what holds beyond one configuration."""
     parts = [f"# {QUESTION}", "", *markdown_items(headline(findings)), ""]
+    if beyond and (lines := beyond_lines(beyond)):
+        parts += ["## Levers", "", *markdown_items(lines), ""]
+        if tables := beyond_tables(beyond):
+            parts += [render(tables, "markdown"), ""]
     for table in findings.tables:
         parts += [f"## {markdown_text(table.title)}", ""]
         parts += _rendered(table, findings.margin, "markdown")

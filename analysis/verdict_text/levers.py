@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from typing import NamedTuple
 
 from analysis.advice.model import names_of
 from analysis.findings.answers import Answers
@@ -15,15 +16,38 @@ from analysis.results.case import Case, grouped
 from analysis.statistics.sample import Interval
 from analysis.words.overview import (
     BEST_LABELS,
+    LEVERS,
+    ONE_FOR_ALL,
     change_of_lever,
+    lever_texts,
     name_of_factor,
     names_in_programs,
+    one_for_all_texts,
     percents,
     reference_of,
     signed,
     value_of,
 )
 from base.text import one_line, plural
+
+
+class Beyond(NamedTuple):
+    """The answers beyond one configuration, with the cases that they are about."""
+
+    answers: Answers
+    cases: Sequence[Case]
+
+
+def beyond_lines(beyond: Beyond) -> list[str]:
+    """Return what each lever changes, and how far one mapping for all is behind."""
+    levers = (f"{LEVERS}: {text}" for text in lever_texts(beyond.answers.levers))
+    for_all = one_for_all_texts(beyond.answers.one_for_all)
+    return [*levers, *(f"{ONE_FOR_ALL}: {text}" for text in for_all)]
+
+
+def beyond_tables(beyond: Beyond) -> list[Table]:
+    """Return the tables of levers and of best cases."""
+    return [*levers_tables(beyond.answers.levers), *best_tables(*beyond)]
 
 
 def levers_tables(levers: Sequence[Lever]) -> list[Table]:

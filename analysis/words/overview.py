@@ -19,6 +19,7 @@ from analysis.findings.glance import (
     Lost,
     LostBy,
     NoDecision,
+    NotComparable,
     Undecided,
 )
 from analysis.findings.levers import FACTORS, Factor, Level, Lever, LeverPair, range_of
@@ -170,6 +171,8 @@ def _absent(default: Default) -> str:
 # What stands under an overview's grid (analysis.findings.glance).
 DECISION, LOST, MISSING, DISTURBED = "Decision", "Lost", "Missing", "Disturbed"
 NEXT, NOTE = "Next", "Note"
+# The mark of a case that is not compared.
+NOT_COMPARED = "x"
 _ACT_WORDS: Mapping[Choice, str] = {
     "leave": "leave unpinned ({})",
     "confine": "confine ({})",
@@ -180,6 +183,10 @@ _NO_DECISION: Mapping[NoDecision, str] = {
     "out of turn": f"none: {ORDER}",
     "modes": "none: runs are in several modes, of which none is typical",
     "not compared": "none: no mapping could be compared with another",
+}
+_NOT_COMPARABLE: Mapping[NotComparable, str] = {
+    "out of turn": "not made in turn with the baseline",
+    "modes": "runs in several modes, of which none is typical",
 }
 _LOST_WORDS = {
     TIMEOUT: "timed out",
@@ -244,7 +251,8 @@ def _doubts_on(decision: DecisionOverview) -> Iterator[str]:
     if decision.undecided:
         total = plural(decision.total, "configuration")
         configurations = "" if decision.instructions else f" of {total}"
-        yield f"undecided in {decision.undecided}{configurations}"
+        where = f" in {decision.undecided}{configurations}" if decision.total > 1 else ""
+        yield f"undecided{where}"
 
 
 def _changes(instruction: Instruction) -> str:
@@ -358,6 +366,14 @@ def value_of(best: BestCase) -> str:
 
 def _not_worse(best: BestCase) -> str:
     return f" ({plural(len(best.also), 'other')} not shown worse)" if best.also else ""
+
+
+def not_compared_texts(found: Mapping[NotComparable, Sequence[str]]) -> list[str]:
+    """Return which mappings are not compared, by the reason."""
+    return [
+        one_line(f"{_some(mappings)}: {_NOT_COMPARABLE[reason]}")
+        for reason, mappings in found.items()
+    ]
 
 
 def lost_texts(lost: Lost) -> list[str]:

@@ -96,6 +96,14 @@ def _against_others(facts: Facts) -> str:
     return f"{text} ({low} to {high})"
 
 
+def _outliers(facts: Facts) -> str:
+    runs = ", ".join(map(str, facts["repetitions"]))
+    if len(facts["repetitions"]) == 1:
+        return f"outlier: run {runs}, {_with_unit(facts['most'], facts['unit'])}"
+    least, most = (_with_unit(facts[name], "") for name in ("least", "most"))
+    return f"outliers: runs {runs}, {least} to {most} {facts['unit']}".rstrip()
+
+
 def _lost_too_many(facts: Facts) -> str:
     runs = f" of {plural(facts['runs'], 'run')}" if facts["runs"] is not None else " runs"
     return f"not compared: {facts['lost']}{runs} lost, more than a tenth"
@@ -131,9 +139,7 @@ TEMPLATES: Mapping[str, str | Callable[[Facts], str]] = {
         f"{facts['runs']} of {facts['n']} runs slow, {_longer(facts)} % beyond the median"
     ),
     "many slow runs": "so many slow runs leave uncertain what is typical",
-    "outlier": lambda facts: (
-        f"outlier: run {facts['repetition']}, {_with_unit(facts['value'], facts['unit'])}"
-    ),
+    "outliers": _outliers,
     # Why there is no comparison.
     "lost too many": _lost_too_many,
     "out of turn": "not made in turn with the baseline",
@@ -272,27 +278,28 @@ def headline(findings: Findings) -> list[str]:
     if findings.raced:
         return list(findings.headline)
     found = [decision for table in findings.tables for decision in table.decisions]
-    lines = [
-        line
-        for decisions in grouped(found, lambda decision: decision.objective.identity)
-        for line in _decisions(decisions)
-    ]
-    return [*lines, *map(_largest_gain, findings.largest_gains)] or ["Decision: not compared"]
+    by_objective = list(grouped(found, lambda decision: decision.objective.identity))
+    lines = [line for decisions in by_objective for line in _decisions(decisions)]
+    # Of one configuration its table has it.
+    several = any(len(decisions) > 1 for decisions in by_objective)
+    gains = findings.largest_gains if several else ()
+    return [*lines, *map(_largest_gain, gains)] or ["Decision: not compared"]
 
 
 def _decisions(found: Sequence[Decision]) -> Iterator[str]:
     """Yield the decisions of an objective, counted, or why nothing is compared."""
     start, all_ = f"Decision, {found[0].objective.noun}: ", plural(len(found), "configuration")
+    alone = len(found) == 1
     if any(of.choice != "not compared" for of in found):
         counts = Counter(map(_choice, found)).most_common()
         parts = [f"{choice} in {count}" for choice, count in counts]
         many = one_line(f"{', '.join(parts)} of {all_}", None)
-        yield f"{start}{decision(found[0]) if len(found) == 1 else many}"
+        yield f"{start}{decision(found[0]) if alone else many}"
         return
     # Rows say what a single case lacks.
     notes = Counter(note(caveat) for of in found for caveat in _of_all(of))
     for text, count in notes.items():
-        yield f"{start}not compared in {count} of {all_}: {text}"
+        yield f"{start}not compared{'' if alone else f' in {count} of {all_}'}: {text}"
     if not notes:
         yield f"{start}not compared"
 

@@ -193,7 +193,7 @@ def verdict_command(
     from analysis.results.sources import open_results, sources_below
     from analysis.verdict.data import as_data
     from analysis.verdict_text.document import as_markdown, as_text
-    from analysis.verdict_text.levers import best_tables, launch_lines, levers_tables
+    from analysis.verdict_text.levers import Beyond, beyond_tables, launch_lines
     from configs.values import share_option
 
     share = share_option("--margin", margin)
@@ -206,6 +206,7 @@ def verdict_command(
     for source in sources:
         opened = open_results(source)
         findings = analyze(opened, share, baseline)
+        beyond = Beyond(answers_of(opened, findings), opened.cases)
         if len(sources) > 1:
             of_nodes[os.path.relpath(source, results)] = opened, cases_of(opened, findings)
         judged = [condition.judge(opened, findings, others, baseline) for condition in asked]
@@ -213,22 +214,20 @@ def verdict_command(
         if as_json:
             rows = [row for judgement in judged for row in judgement.data]
             failed = {"failed": rows} if asked else {}
-            more = answers_as_data(answers_of(opened, findings)) | failed
+            more = answers_as_data(beyond.answers) | failed
             answers.append({"results": opened.name} | as_data(findings) | more)
         elif style == "text":
-            found = answers_of(opened, findings)
-            say_lines(overview_lines(opened, findings, found, terminal_width()))
-            tables = [*levers_tables(found.levers), *best_tables(found, opened.cases)]
-            if tables:
+            say_lines(overview_lines(opened, findings, beyond.answers, terminal_width()))
+            if tables := beyond_tables(beyond):
                 say(f"\n{render(tables, style).rstrip()}")
-            for name, line in launch_lines(found, opened.cases):
+            for name, line in launch_lines(*beyond):
                 say(f"{name}:\n  {line}")
             say(f"\n{as_text(findings, terminal_width())}")
         else:
-            say(as_markdown(findings))
+            say(as_markdown(findings, beyond))
         if opened.folder is not None and not no_files:
             advice = rerun_hint(f"{PINSTUDY} verdict {as_typed(source)}")
-            path = write_file(opened.folder / VERDICT_FILE, as_markdown(findings), advice)
+            path = write_file(opened.folder / VERDICT_FILE, as_markdown(findings, beyond), advice)
             say(f"written: {path}", err=True)
     data, tables = _of_all_nodes(of_nodes) if of_nodes else ([], [])
     if as_json:

@@ -10,6 +10,7 @@ from tests.analysis.report.made_results import make_results
 from tests.analysis.tables.test_vm_tables import guest
 from tests.analysis.verdict.test_slowdowns import runs as beside_another
 from tests.support.results import (
+    MAPPINGS,
     TWO_THREADS,
     UNPROVED,
     VIOLATED,
@@ -39,6 +40,7 @@ ENERGIES = {
     "ecores-pin": 0.6,
 }
 ALIKE = {"scheduler": 1.0, "pcores-set": 1.0, "pcores-pin": 1.0}
+PLACED = ("vcpu_selection", "vcpu_binding")
 NO_COUNTERS = "no hardware PMU in this virtual machine"
 COUNTED = ("freq_mean_ghz", "freq_ghz", "cache_misses", "energy_pkg_j")
 
@@ -123,7 +125,12 @@ def guests(folder: Path) -> None:
     write(
         folder,
         [
-            guest(number, repetition, elapsed_s=seconds[number] * (1 + 0.002 * (-1) ** repetition))
+            guest(
+                number,
+                repetition,
+                elapsed_s=seconds[number] * (1 + 0.002 * (-1) ** (repetition // number)),
+            )
+            | dict(zip(PLACED, list(MAPPINGS.values())[number - 1], strict=True))
             for repetition in range(1, 11)
             for number in seconds
         ],

@@ -130,7 +130,7 @@ def test_the_first_screen_has_question_answer_and_node(browser: Browser, report:
     for size in (PHONE, DESKTOP):
         with visit(browser, report, size) as visited:
             for text in (
-                "To pin or not to pin?", "made up", "Decision, time: confine", "i5-13600K",
+                "To pin or not to pin?", "made up", "confine (pcores-set) in", "i5-13600K",
                 "lulesh x1 performance", "41.6 s",
             ):  # fmt: skip
                 box = visited.page.get_by_text(text).first.bounding_box()

@@ -120,7 +120,7 @@ def test_a_column_of_nothing_is_left_out_of_the_page(tmp_path: Path, tables: int
     assert "cache misses" not in page.of("section-1")
     # Nor has the page a note that no cell of its tables has.
     assert "(b) left out: the node has no P-cores" in page.of("tables")
-    assert "(a)" not in page.of("tables")
+    assert "(a) perf: refused" not in page.of("tables")
     assert "cache misses: refused" in page.of("answer")
 
 

@@ -69,14 +69,14 @@ def test_every_output_says_why(tmp_path: Path) -> None:
     write(tmp_path / "a", SEQUENTIAL)
     write(tmp_path / "b", Study(ALIKE | {"pcores-pin": 0.9}).records())
     said = " ".join(pinstudy(tmp_path, "verdict", "a", "--no-files", status=0).stdout.split())
-    assert f"Answer There is none: {ORDER}." in said
+    assert f"Decision none: {ORDER}" in said
     assert "Pin " not in said and "better" not in said
     (data,) = json.loads(pinstudy(tmp_path, "verdict", "a", "--json", "--no-files").stdout)
     assert {of["decision"] for of in data["tables"][0]["decisions"]} == {"not compared"}
     assert [row["in_turn"] for row in data["tables"][0]["comparisons"]] == [True, False, False]
     shown = " ".join(pinstudy(tmp_path, "compare", "a", "b", status=0).stdout.split())
     assert f"A: {ORDER}" in shown
-    assert "there is no row that both decide" in shown
+    assert "time: no row that both decide" in shown
     tables = " ".join(pinstudy(tmp_path, "tables", "a", "--no-files", status=0).stdout.split())
     assert ORDER in tables
     results = open_results(str(tmp_path / "a"))

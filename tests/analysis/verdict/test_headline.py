@@ -120,9 +120,9 @@ def test_the_largest_gain_is_widened_for_all_it_was_chosen_among(tmp_path: Path)
 
 
 def test_the_largest_gain_names_app_threads_and_governor(tmp_path: Path) -> None:
-    findings = findings_of(tmp_path, Study(PIN))
+    findings = findings_on(tmp_path, PIN, PIN)
     assert headline(findings)[-1].startswith(
-        "Largest gain, time: lulesh, 8 threads, performance: pcores-pin -"
+        "Largest gain, time: a, 8 threads, performance: pcores-pin -"
     )
 
 

@@ -28,6 +28,7 @@ from tests.support.results import (
     compared,
     decision,
     findings_of,
+    in_table,
     left_out,
     only_table,
     spoilt,
@@ -237,7 +238,8 @@ def test_two_wild_runs_have_a_verdict_that_json_can_hold(tmp_path: Path) -> None
 
 def test_the_governor_that_was_in_force_is_named(tmp_path: Path) -> None:
     in_force = {"governor": "current", "governor_read": "schedutil"}
-    records = [run | in_force for run in Study(FASTER).records()]
+    runs = [run | in_force for run in Study(FASTER).records()]
+    records = [*runs, *in_table(2, runs, app="lu")]
     assert "current (schedutil)" in headline(findings_of(tmp_path, records))[-1]
 
 

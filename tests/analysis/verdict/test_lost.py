@@ -176,8 +176,8 @@ def test_all_outputs_of_the_command_line_agree(tmp_path: Path) -> None:
 
     done = pinstudy(tmp_path, "verdict", "a", "--no-files", status=0)
     said = " ".join(done.stdout.split())
-    assert "Lost 12 of 18 runs of lulesh x8 pcores-pin reached the limit" in said
-    assert "Answer Leave threads to the OS scheduler." in said
+    assert "Lost 12 of 54 runs timed out: pcores-pin; 1 case not compared for it" in said
+    assert "Decision leave unpinned (scheduler)" in said
     assert "not compared: 12 of 18 runs lost, more than a tenth" in said
 
     (data,) = json.loads(pinstudy(tmp_path, "verdict", "a", "--json", "--no-files").stdout)
@@ -199,14 +199,14 @@ def test_all_outputs_of_the_command_line_agree(tmp_path: Path) -> None:
     pinstudy(tmp_path, "card", "a", "--into", "a.json", status=0)
     of_card = " ".join(pinstudy(tmp_path, "verdict", "a.json", status=0).stdout.split())
     assert "not compared: 12 of 18 runs lost, more than a tenth" in of_card
-    assert "Answer Leave threads to the OS scheduler." in of_card
+    assert "Decision leave unpinned (scheduler)" in of_card
 
 
 def test_report_and_figures_do_not_recommend_it(tmp_path: Path) -> None:
     write(tmp_path, hung())
     results = open_results(str(tmp_path))
     page = html_of(results)
-    assert "12 of 18 runs of lulesh x8 pcores-pin reached the limit" in page
+    assert "12 of 54 runs timed out: pcores-pin" in page
     assert "not compared, nor to be recommended: 12 of 18 runs reached the limit" in page
     assert ">lost<" in page
 

@@ -110,8 +110,9 @@ def test_modes_of_pairs_alone_are_named_as_those(tmp_path: Path) -> None:
 def test_the_first_screen_and_the_details_say_so(tmp_path: Path) -> None:
     write(tmp_path, timed(Study(ALIKE), in_modes("pcores-pin")))
     shown = pinstudy(tmp_path, "verdict", ".", status=0).stdout
-    for part in shown.split("In detail"):
-        assert "2 of 10 about 38 s and 8 about 42 s" in " ".join(part.split())
+    overview, detail = (" ".join(part.split()) for part in shown.split("In detail"))
+    assert "x pcores-pin: runs in several modes, of which none is typical" in overview
+    assert "2 of 10 about 38 s and 8 about 42 s" in detail
 
 
 def test_the_data_have_them(tmp_path: Path) -> None:
@@ -169,4 +170,4 @@ def test_a_card_keeps_that_there_is_no_outcome_and_why(tmp_path: Path) -> None:
 def test_where_nothing_has_an_outcome_the_answer_says_why(tmp_path: Path) -> None:
     write(tmp_path, timed(Study({"scheduler": 1.0, "pcores-pin": 1.0}), in_modes("pcores-pin")))
     shown = " ".join(pinstudy(tmp_path, "verdict", ".", status=0).stdout.split())
-    assert "There is none: runs are in several modes, of which none is typical." in shown
+    assert "Decision none: runs are in several modes, of which none is typical" in shown

@@ -62,9 +62,9 @@ def test_the_scheduler_that_another_replaces_is_the_baseline_of_all(tmp_path: Pa
     found = decision(findings)
     assert (found.choice, found.best and found.best.number) == ("leave", 3)
     assert found.gain and found.gain.among == 3
-    lines = headline(findings)
-    assert lines[0] == "Decision, time: leave the threads to scx_lavd (scheduler)"
-    assert ", performance: scheduler [scx_lavd] -" in lines[-1]
+    assert headline(findings)[0] == "Decision, time: leave the threads to scx_lavd (scheduler)"
+    (largest, *_) = findings.largest_gains
+    assert largest.case.label == "#3 scheduler (scx_lavd, performance)"
     best = as_data(findings)["tables"][0]["decisions"][0]["best"]
     assert (best["mapping"], best["scheduling"]) == ("scheduler", "scx_lavd")
 

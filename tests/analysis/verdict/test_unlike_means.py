@@ -18,7 +18,7 @@ from tests.support.cli import pinstudy
 from tests.support.results import Study, caveats, decision, findings_of
 
 HEADER = "app,threads,mapping,n,elapsed_mean_s,elapsed_sd_s"
-DOUBT = "not sure, because only means are known, of runs that spread up to "
+DOUBT = "means alone, of runs that spread "
 
 
 def imported(folder: Path, *rows: str) -> Findings:
@@ -75,7 +75,7 @@ def test_compare_doubts_the_words_of_such_results(tmp_path: Path) -> None:
     for name in ("a", "b", "c"):
         imported(tmp_path / name, *rows)
     two = " ".join(pinstudy(tmp_path, "compare", "a", "b", status=0).stdout.split())
-    assert f"A word: {DOUBT}" in two and f"B word: {DOUBT}" in two
+    assert f"A: {DOUBT}" in two and f"B: {DOUBT}" in two
     three = " ".join(pinstudy(tmp_path, "compare", "a", "b", "c", status=0).stdout.split())
     assert f"C: {DOUBT}" in three
 

@@ -60,7 +60,7 @@ def test_the_cards_that_come_with_pinstudy_are_compared(tmp_path: Path) -> None:
 
 def test_json_has_the_best_mapping_with_its_widened_interval(cards: Path) -> None:
     done = pinstudy(cards, "compare", "cards/one.json", "cards/two.json", PUBLICATION, "--json")
-    rows = json.loads(done.stdout)
+    rows = json.loads(done.stdout)["rows"]
     (paper,) = (
         row
         for row in rows

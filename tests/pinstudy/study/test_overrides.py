@@ -75,7 +75,7 @@ def test_the_command_that_continues_a_study_has_its_options(folder: Path) -> Non
     verdict = pinstudy(folder, "verdict", str(shard.parents[1])).stdout
     words = shlex.split(verdict.rstrip().splitlines()[-1])
 
-    assert words[:6] == ["pinstudy", "run", "nothings.yaml", "--only", "one", "--repetitions"]
+    assert words[:6] == ["pinstudy", "run", "nothings.yaml", "--only", "one", "--undecided"]
     pinstudy(folder, *words[1:], status=0)
 
 
