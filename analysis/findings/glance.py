@@ -95,7 +95,7 @@ def decision_overviews(
     """
     printed = [of for table in findings.tables for of in table.compared_by if of not in OBJECTIVES]
     asked = {objective.identity: objective for objective in (TIME, ENERGY, *printed)}
-    found = (_decision(findings, labels, objective) for objective in asked.values())
+    found = (decision_overview(findings, labels, objective) for objective in asked.values())
     return [decision for decision in found if decision.total]
 
 
@@ -116,11 +116,15 @@ class _Advised(NamedTuple):
     options: Mapping[tuple[Choice, str], CaseFinding]
 
 
-def _decision(
+def decision_overview(
     findings: Findings, labels: Mapping[ConfigurationKey, str], objective: Objective
 ) -> DecisionOverview:
+    """Return the decisions of all configurations that compare anything in an objective.
+
+    A configuration without a label has none.
+    """
     found = [
-        (table, decision, labels[at, decision.governor, decision.beside])
+        (table, decision, labels.get((at, decision.governor, decision.beside), ""))
         for at, table in enumerate(findings.tables)
         for decision in table.decisions
         if decision.objective.identity == objective.identity and decision.choice != "not compared"

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from analysis.findings.glance import decision_overview
 from analysis.format.numbers import (
     fixed,
     in_percent,
@@ -279,36 +280,36 @@ def headline(findings: Findings) -> list[str]:
         return list(findings.headline)
     found = [decision for table in findings.tables for decision in table.decisions]
     by_objective = list(grouped(found, lambda decision: decision.objective.identity))
-    lines = [line for decisions in by_objective for line in _decisions(decisions)]
+    lines = [line for decisions in by_objective for line in _decisions(findings, decisions)]
     # Of one configuration its table has it.
     several = any(len(decisions) > 1 for decisions in by_objective)
     gains = findings.largest_gains if several else ()
     return [*lines, *map(_largest_gain, gains)] or ["Decision: not compared"]
 
 
-def _decisions(found: Sequence[Decision]) -> Iterator[str]:
+def _decisions(findings: Findings, found: Sequence[Decision]) -> Iterator[str]:
     """Yield the decisions of an objective, counted, or why nothing is compared."""
-    start, all_ = f"Decision, {found[0].objective.noun}: ", plural(len(found), "configuration")
-    alone = len(found) == 1
-    if any(of.choice != "not compared" for of in found):
-        counts = Counter(map(_choice, found)).most_common()
-        parts = [f"{choice} in {count}" for choice, count in counts]
-        many = one_line(f"{', '.join(parts)} of {all_}", None)
-        yield f"{start}{decision(found[0]) if alone else many}"
+    start, total = f"Decision, {found[0].objective.noun}: ", plural(len(found), "configuration")
+    overview = decision_overview(findings, {}, found[0].objective)
+    if overview.total:
+        if len(found) == 1:
+            yield f"{start}{decision(found[0])}"
+            return
+        parts = [
+            f"{instruction.act} ({instruction.mapping}) in {len(instruction.configurations)}"
+            for instruction in overview.instructions
+        ]
+        parts += [f"undecided in {overview.undecided}"] * bool(overview.undecided)
+        left = len(found) - overview.total
+        parts += [f"not compared in {left}"] * bool(left)
+        yield one_line(f"{start}{', '.join(parts)} of {total}", None)
         return
     # Rows say what a single case lacks.
-    notes = Counter(note(caveat) for of in found for caveat in _of_all(of))
+    notes = Counter(note(caveat) for item in found for caveat in _of_all(item))
     for text, count in notes.items():
-        yield f"{start}not compared{'' if alone else f' in {count} of {all_}'}: {text}"
+        yield f"{start}not compared{'' if len(found) == 1 else f' in {count} of {total}'}: {text}"
     if not notes:
         yield f"{start}not compared"
-
-
-def _choice(found: Decision) -> str:
-    if found.best is None:
-        return found.choice
-    under = f" [{words}]" if (words := found.best.summary.key.scheduling) else ""
-    return f"{found.choice} ({found.best.full_mapping}{under})"
 
 
 def _largest_gain(largest: LargestGain) -> str:

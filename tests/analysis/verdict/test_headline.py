@@ -53,7 +53,7 @@ def first_line(findings: Findings) -> str:
         ([PIN, LEAVE], ["pin", "leave"],
          "pin (pcores-pin) in 1, leave (scheduler) in 1 of 2 configurations"),
         ([PIN, ALONE, ALONE], ["pin", "not compared", "not compared"],
-         "not compared in 2, pin (pcores-pin) in 1 of 3 configurations"),
+         "pin (pcores-pin) in 1, not compared in 2 of 3 configurations"),
     ],
 )  # fmt: skip
 def test_the_headline_counts_the_decisions(
