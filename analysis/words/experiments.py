@@ -5,17 +5,17 @@ They decide nothing. A template is one idea; its numbers are rounded here or by 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from math import exp
 
-from analysis.format.numbers import five_digits, fixed, signed_in_percent
+from analysis.format.numbers import fixed, signed_in_percent
 from analysis.objectives import Objective
 from analysis.published.affinity import Published, sources_of
-from analysis.statistics.modes import Modes
 from analysis.statistics.sample import MIN_TRIMMED, TRIMMED_SHARE
-from analysis.verdict.case_caveats import loaded_at_start
-from analysis.verdict.model import CaseFinding, Comparison
+from analysis.verdict.case_caveats import caveats_of
+from analysis.verdict.model import CaseFinding, Caveat, Comparison
 from analysis.verdict.tables import ratio_interval, ratio_text
+from analysis.words.verdict import modes_text, note, with_unit
 from base.text import first_of, one_line
 
 # Latencies. By whether pairs show clusters, and whether these are the kernel's groups.
@@ -113,10 +113,7 @@ MEANS = "means"
 TRIMMED = f"typical values ({TRIMMED_SHARE * 100:g} % trimmed)"
 NOT_TRIMMED = f"typical values (fewer than {MIN_TRIMMED} runs: nothing is trimmed)"
 TOO_WIDE = "too wide to tell"
-LOST_RUNS = "not compared: lost {count} of {made} runs ({causes})"
-MODES = "several modes: {modes}; ratios are of means"
 LOADED = "{tool} is loaded into one of both, and its start is in the numbers"
-UNLIKE_MEANS = "means alone, of runs that spread {times} times as much"
 
 # Figures.
 NOT_MEASURED = "Not measured: {field}: {why}."
@@ -129,8 +126,6 @@ BEST_MAPPINGS = (
 ONE_NODE = "{letters}: of one node, or of nodes alike in all that is known"
 
 _MAX_ROWS = 6
-# More digits of a ratio of deviations are not known.
-_WHOLE_FROM = 10
 
 
 def row(case: CaseFinding) -> str:
@@ -181,48 +176,35 @@ def _extreme(label: str, found: tuple[CaseFinding, Comparison]) -> str:
     return f"{label}: {row(case)}, ratio {ratio}, {comparison.outcome}"
 
 
+# What limits a ratio of one case, wherever it stands.
+_OF_RATIOS = ("lost too many", "modes", "loaded at start", "unlike means")
+
+
 def case_notes(
     case: CaseFinding, reference: CaseFinding | None, objective: Objective
 ) -> Iterator[str]:
     """Yield what limits a case's ratio to its reference, and its outcome."""
-    lost = case.lost_of(objective)
-    if not lost.usable:
-        causes = ", ".join(f"{count} {cause}" for cause, count in lost.by_cause.items())
-        yield LOST_RUNS.format(count=lost.count, made=lost.made or "unknown", causes=causes)
-    if modes := case.modes.get(objective):
-        yield MODES.format(modes=modes_of(modes, with_unit(objective)))
-    if reference and (tool := loaded_at_start(case.summary, reference.summary)):
-        yield LOADED.format(tool=tool)
-    comparison = case.comparisons.get(objective)
-    if comparison and comparison.unlike_means > 1:
-        yield unlike_means(comparison)
-
-
-def modes_of(modes: Modes, write: Callable[[float], str], noun: str = "") -> str:
-    """Return each mode's runs and value: `2 of 10 about 0.95 s and 8 about 1.05 s`."""
-    counts = [f"{modes.modes[0].count} of {modes.n}{noun}"]
-    counts += [str(mode.count) for mode in modes.modes[1:]]
-    values = (write(exp(mode.value)) for mode in modes.modes)
-    return " and ".join(f"{n} about {value}" for n, value in zip(counts, values, strict=True))
-
-
-def with_unit(objective: Objective) -> Callable[[float], str]:
-    """Return what writes a value of an objective with five digits and its unit."""
-    return lambda value: f"{five_digits(value)} {objective.unit}".rstrip()
+    codes = (*_OF_RATIOS, *(["lost runs"] * (not case.lost_of(objective).usable)))
+    for caveat in caveats_of(case, reference, objective, margin=0.0, among=1):
+        if caveat.code in codes:
+            yield note(caveat)
 
 
 def modes_that_hide(case: CaseFinding, name: str) -> str:
     """Return the modes for which a case has no outcome in the objective of that name."""
-    objective = next((of for of in case.samples if of == name), None)
+    objective = next((item for item in case.samples if item == name), None)
     if name in case.modes and isinstance(objective, Objective):
-        return modes_of(case.modes[name], with_unit(objective))
-    if of_pairs := case.unclear[name]:
-        pairs = modes_of(of_pairs, lambda ratio: f"{signed_in_percent(ratio - 1, 2)} %", " pairs")
-        return f"against its baseline {pairs}"
+        modes = case.modes[name]
+        values = ((mode.count, with_unit(exp(mode.value), objective.unit)) for mode in modes.modes)
+        return modes_text(modes.n, "", values)
+    if pairs := case.unclear[name]:
+        ratios = (
+            (mode.count, f"{signed_in_percent(exp(mode.value) - 1, 2)} %") for mode in pairs.modes
+        )
+        return f"against its baseline {modes_text(pairs.n, ' pairs', ratios)}"
     return case.summary.circumstances.unclear.get(name, "") or "against the modes of its baseline"
 
 
 def unlike_means(comparison: Comparison) -> str:
     """Return how unlike the spreads are of runs whose means are compared."""
-    times = comparison.unlike_means
-    return UNLIKE_MEANS.format(times=fixed(times, 0 if times >= _WHOLE_FROM else 1))
+    return note(Caveat("unlike means", (), {"times": comparison.unlike_means}))

@@ -55,13 +55,13 @@ def _because(reasons: Sequence[str]) -> str:
     return "; ".join(reasons) or "no reason given"
 
 
-def _with_unit(value: float, unit: str) -> str:
+def with_unit(value: float, unit: str) -> str:
     """Return a value with four digits that count, and without an exponent."""
     digits = np.format_float_positional(value, precision=4, fractional=False, trim="-")
     return f"{digits} {unit}".rstrip()
 
 
-def _modes(n: int, noun: str, modes: Iterable[tuple[int, str]]) -> str:
+def modes_text(n: int, noun: str, modes: Iterable[tuple[int, str]]) -> str:
     """Return each mode's count and value: `2 of 10 about 0.95 s and 8 about 1.05 s`."""
     (count, first), *others = modes
     parts = [f"{count} of {n}{noun} about {first}", *(f"{n} about {text}" for n, text in others)]
@@ -100,8 +100,8 @@ def _against_others(facts: Facts) -> str:
 def _outliers(facts: Facts) -> str:
     runs = ", ".join(map(str, facts["repetitions"]))
     if len(facts["repetitions"]) == 1:
-        return f"outlier: run {runs}, {_with_unit(facts['most'], facts['unit'])}"
-    least, most = (_with_unit(facts[name], "") for name in ("least", "most"))
+        return f"outlier: run {runs}, {with_unit(facts['most'], facts['unit'])}"
+    least, most = (with_unit(facts[name], "") for name in ("least", "most"))
     return f"outliers: runs {runs}, {least} to {most} {facts['unit']}".rstrip()
 
 
@@ -111,7 +111,7 @@ def _lost_too_many(facts: Facts) -> str:
 
 
 def _equal_values(facts: Facts) -> str:
-    mine, theirs = (_with_unit(facts[of], facts["unit"]) for of in ("value", "baseline_value"))
+    mine, theirs = (with_unit(facts[of], facts["unit"]) for of in ("value", "baseline_value"))
     return f"no spread: {mine} in each of {facts['n']} runs, {theirs} in the baseline's"
 
 
@@ -126,11 +126,11 @@ TEMPLATES: Mapping[str, str | Callable[[Facts], str]] = {
     "neighbours": lambda facts: f"most often {_tasks(facts['tasks'])}",
     "disturbed against others": _against_others,
     # Of its values.
-    "modes": lambda facts: "several modes: " + _modes(
-        facts["n"], "", ((mode["runs"], _with_unit(mode["about"], facts["unit"]))
+    "modes": lambda facts: "several modes: " + modes_text(
+        facts["n"], "", ((mode["runs"], with_unit(mode["about"], facts["unit"]))
                          for mode in facts["modes"]),
     ),
-    "modes of pairs": lambda facts: "several modes: " + _modes(
+    "modes of pairs": lambda facts: "several modes: " + modes_text(
         facts["n"], " pairs", ((mode["pairs"], _percent_of(mode["ratio"]))
                                for mode in facts["modes"]),
     ),

@@ -145,7 +145,7 @@ def test_tables_report_and_comparison_note_it_too(tmp_path: Path) -> None:
     (pair,) = (pair for pair in both.pairs if pair.objective == "time")
     row = next(row for row in pair.rows if row.case.mapping == "pcores-pin")
     assert (row.agreement, row.direct, row.a and row.a.ratio) == ("not compared", None, None)
-    note = "A: not compared: lost 5 of 20 runs (5 placement-violated)"
+    note = "A: not compared: 5 of 20 runs lost, more than a tenth"
     assert note in render(compare_tables(both), "text")
 
 
