@@ -158,9 +158,10 @@ def _write_answer(folder: Path) -> tuple[Results, Answer, Answers, tuple[Path, .
     answer = analyze(results)
     beyond = answers_of(results, answer)
     hint = rerun_hint(f"{PINSTUDY} report {as_typed(folder)}")
+    verdict = as_markdown(answer, Beyond(beyond, results.cases, answer.margin))
     files = [
         *write_tables(tables, folder),
-        write_file(folder / VERDICT_FILE, as_markdown(answer, Beyond(beyond, results.cases)), hint),
+        write_file(folder / VERDICT_FILE, verdict, hint),
         write_file(folder / FILE, report_html(results, answer, beyond), hint),
     ]
     if answer.advice is not None:

@@ -84,9 +84,19 @@ def _loss(loss: Loss) -> tuple[str, str]:
     return ratio, " to ".join(dict.fromkeys(both))
 
 
+def _reaches(loss: Loss, best: Loss) -> bool:
+    """Return whether a loss may be as small as the best one's may be large; so where unknown."""
+    if loss.interval is None or best.interval is None:
+        return True
+    return loss.interval.low <= best.interval.high
+
+
 def _notes(found: AllNodes) -> Iterator[str]:
     if found.defaults:
-        yield f"default of the site: {found.defaults[0].mapping}"
+        best, *others = found.defaults
+        yield f"default of the site: {best.mapping}"
+        if alike := [other.mapping for other in others if _reaches(other.worst, best.worst)]:
+            yield f"not told from it by the intervals of the worst loss: {', '.join(alike)}"
         yield "loss: against the best mapping of each configuration, of any mapping there"
         yield "intervals hold for all mappings of the table together"
     else:

@@ -26,7 +26,7 @@ Word = Literal[
     "equivalent",
     "undecided",
     "baseline",
-    "mean",
+    "alone",
     "not compared",
     "estimate",
     "left out",
@@ -42,14 +42,14 @@ _STRONGER = (5.0, 25.0)
 class Cell:
     """A case in one objective: a word, and the numbers behind it.
 
-    `mean` is in the objective's unit; `ratio` is to the baseline, and `low` and `high` are the ends
-    of its 95 % interval. Numbers that are not known are NaN. `number` is that of the case's row,
-    `is_best` says that the verdict recommends it.
+    `centre` is the typical value, or the mean where only that is known; `ratio` is to the baseline,
+    and `low` and `high` are the ends of its 95 % interval. Numbers that are not known are NaN.
+    `number` is that of the case's row, `is_best` says that the verdict recommends it.
     """
 
     word: Word
     number: int
-    mean: float = math.nan
+    centre: float = math.nan
     ratio: float = math.nan
     low: float = math.nan
     high: float = math.nan

@@ -89,7 +89,7 @@ def _cells(cases: Sequence[CaseFinding], table: TableFindings) -> dict[Objective
         if objective != TIME and not any(objective in case.samples for case in cases):
             continue
         compared = any(objective in case.comparisons for case in cases)
-        alone: Word = "not compared" if compared else "mean"
+        alone: Word = "not compared" if compared else "alone"
         cells[objective] = {
             column: _cell(case, objective, alone, (case.case_id, objective) in recommended)
             for column, case in zip(columns, cases, strict=True)
@@ -106,13 +106,13 @@ def _cell(case: CaseFinding, objective: Objective, alone: Word, is_best: bool) -
         return Cell(word, case.number)
     if comparison is None:
         word = "baseline" if case.is_baseline else alone
-        return Cell(word, case.number, sample.mean)
+        return Cell(word, case.number, sample.centre)
     difference = comparison.difference
     interval = difference.known_interval()
     return Cell(
         comparison.outcome,
         case.number,
-        sample.mean,
+        sample.centre,
         difference.ratio,
         interval.low if interval else math.nan,
         interval.high if interval else math.nan,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import chain
+from math import isnan
 
 from analysis.findings.answers import Answers
 from analysis.format.lines import Line, Piece, labelled, length, lines_of
@@ -100,14 +101,15 @@ def grid_caption(
 
     `also` stands in brackets.
     """
-    typical = any("typical" in table.estimands for table in findings.tables)
+    samples = (case.samples.get(objective) for case in findings.cases)
+    typical = any(sample and not isnan(sample.typical) for sample in samples)
+    estimand = "typical" if typical else "mean"
     brackets = f" ({also})" if also else ""
     if overview.is_compared(objective):
-        estimand = "typical" if typical else "mean"
         unit = f"in %{_against(overview, objective)}, 95 % intervals"
         numbers = f"change of {estimand} {objective.noun}{brackets} {unit}"
     else:
-        numbers = f"mean {objective.noun}{brackets}"
+        numbers = f"{estimand} {objective.noun}{brackets}"
     direction = "more is better" if objective.higher else ""
     parts = (shared_words(findings, overview), _runs(findings), numbers, direction)
     return one_line("; ".join(filter(None, parts)))

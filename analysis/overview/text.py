@@ -145,7 +145,7 @@ def _in_brackets(energy: Cell | None) -> str:
     if energy is None or energy.word in ("left out", "absent"):
         return ""
     if math.isnan(energy.ratio):
-        return f" ({_with_unit(energy.mean, ENERGY)})"
+        return f" ({_with_unit(energy.centre, ENERGY)})"
     return f" ({signed(energy.percent, _decimals(energy.percent, energy.reach, True))})"
 
 
@@ -157,10 +157,10 @@ def cell_parts(cell: Cell, objective: Objective, form: Form = "long") -> _Parts:
     if cell.word in ("left out", "absent"):
         return _Parts("n/a", "", "faint")
     if math.isnan(cell.ratio):
-        mean = "" if math.isnan(cell.mean) else _with_unit(cell.mean, objective)
+        value = "" if math.isnan(cell.centre) else _with_unit(cell.centre, objective)
         if cell.word == "not compared":
-            return _Parts(f"{NOT_COMPARED} {mean}", "", "faint")
-        return _Parts(mean, "", "plain")
+            return _Parts(f"{NOT_COMPARED} {value}", "", "faint")
+        return _Parts(value, "", "plain")
     mark, style = MARKS.get(cell.word, ""), _STYLES[cell.word]
     best = BEST if cell.is_best else ""
     if cell.word == "equivalent":

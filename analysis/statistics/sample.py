@@ -9,6 +9,7 @@ Large samples have intervals in closed form, which take no resamples.
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -97,6 +98,11 @@ class Sample:
     typical: float = float("nan")
     intervals: Intervals | None = field(default=None, repr=False, compare=False)
     row: int = field(default=0, repr=False, compare=False)
+
+    @property
+    def centre(self) -> float:
+        """The typical value, or the mean where only that is known."""
+        return self.mean if math.isnan(self.typical) else self.typical
 
     @property
     def mean_interval(self) -> Interval | None:

@@ -151,8 +151,15 @@ def tables_of_nodes(
         for rows in grouped(node.cases, key_of):
             tables.setdefault(key_of(rows[0]), []).append(_Part(rows, node, alone))
     markers: dict[str, str] = {}
+    captions = Counter(short_caption(parts[0].rows) for parts in tables.values())
     return [
-        _table(parts, choice, Notes(markers if share_notes else {})) for parts in tables.values()
+        _table(
+            parts,
+            choice,
+            Notes(markers if share_notes else {}),
+            is_alone=captions[short_caption(parts[0].rows)] == 1,
+        )
+        for parts in tables.values()
     ]
 
 
@@ -194,7 +201,8 @@ class _Part(NamedTuple):
     alone: Mapping[str, Alone]
 
 
-def _table(parts: Sequence[_Part], choice: Choice, notes: Notes) -> Table:
+def _table(parts: Sequence[_Part], choice: Choice, notes: Notes, *, is_alone: bool) -> Table:
+    """Return a table; `is_alone` where no other has its short caption."""
     cases = [case for part in parts for case in part.rows]
     layout = _layout(parts, choice)
     decimals = time_decimals(case.time.mean for case in cases)
@@ -207,7 +215,7 @@ def _table(parts: Sequence[_Part], choice: Choice, notes: Notes) -> Table:
     columns = tuple(_marked(column, off, page) for column in layout.columns)
     cells = tuple(layout.cells(case, of_case) for case, of_case in rows)
     return Table(
-        caption=_caption(cases, choice.layout),
+        caption=_caption(cases, choice.layout, is_alone=is_alone),
         columns=columns,
         cells=cells,
         notes=page.notes.listed()
@@ -274,9 +282,10 @@ def _general(parts: Sequence[_Part], layout: Layout) -> list[str]:
     ]
 
 
-def _caption(cases: Sequence[Case], layout: LayoutName) -> str:
+def _caption(cases: Sequence[Case], layout: LayoutName, *, is_alone: bool) -> str:
     if layout == "short":
-        return f"{_table_number(cases[0])}{short_caption(cases)}"
+        size = "" if is_alone else one_line(f", {cases[0].key.table.size}")
+        return f"{_table_number(cases[0])}{short_caption(cases)}{size}"
     return f"{_table_number(cases[0])}{caption(cases)}" if layout == "published" else caption(cases)
 
 

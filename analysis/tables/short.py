@@ -258,7 +258,9 @@ def _narrow_line(narrow: Sequence[_Tried]) -> Iterator[str]:
 def caption(cases: Sequence[Case]) -> str:
     """Return the caption of the table that has these rows: `Lulesh, 8 threads`."""
     key = cases[0].key.table
-    app = key.app.capitalize() if key.app.isalpha() and key.app.islower() else key.app
+    # LU is an abbreviation.
+    plain = key.app.isalpha() and key.app.islower()
+    app = (key.app.upper() if len(key.app) == 2 else key.app.capitalize()) if plain else key.app
     program = f"Region {key.region} of {key.app}" if key.region else app
     guest = f", in {cases[0].key.guest}" if cases[0].key.guest else ""
     return one_line(f"{program}, {key.threads_in_words}{guest}")

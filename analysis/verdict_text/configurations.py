@@ -91,7 +91,7 @@ def _centre(case: CaseFinding, objective: Objective) -> float:
     sample = case.samples.get(objective)
     if sample is None:
         return math.nan
-    return sample.mean if math.isnan(sample.typical) else sample.typical
+    return sample.centre
 
 
 def _caption(table: TableFindings, case: CaseFinding) -> str:

@@ -32,10 +32,14 @@ from base.text import one_line, plural
 
 
 class Beyond(NamedTuple):
-    """The answers beyond one configuration, with the cases that they are about."""
+    """The answers beyond one configuration, with the cases that they are about.
+
+    A gain within the margin, a share, is none.
+    """
 
     answers: Answers
     cases: Sequence[Case]
+    margin: float
 
 
 def beyond_lines(beyond: Beyond) -> list[str]:
@@ -59,7 +63,9 @@ def levers_tables(levers: Sequence[Lever]) -> list[Table]:
         (lever for lever in levers if lever.factor != "mapping"),
         lambda lever: (lever.factor, lever.level, lever.reference),
     )
-    return [_lever_table(of) for of in of_changes]
+    tables = (_lever_table(alike) for alike in of_changes)
+    # Where neither level was compared the line of the lever says so.
+    return [table for table in tables if len(table.columns) > 1]
 
 
 def _lever_table(levers: Sequence[Lever]) -> Table:
@@ -104,20 +110,20 @@ def _interval(pairs: Sequence[LeverPair], objective: Objective) -> str:
     return " to ".join(end.removesuffix(" %") for end in both)
 
 
-def best_tables(answers: Answers, cases: Sequence[Case]) -> list[Table]:
+def best_tables(answers: Answers, cases: Sequence[Case], margin: float) -> list[Table]:
     """Return a table of the programs' best cases, with their gains, for time and for energy."""
+    found = _bettered(answers, margin)
     tables = [
-        _best_table([of for of in _bettered(answers) if of.objective == objective], cases, label)
+        _best_table([best for best in found if best.objective == objective], cases, label)
         for objective, label in BEST_LABELS.items()
     ]
     return [table for table in tables if table.cells]
 
 
-def _bettered(answers: Answers) -> list[BestCase]:
-    """Return the best cases that are not what others are compared with."""
-    return [
-        best for best in answers.best if best.objective in BEST_LABELS and best.effect is not None
-    ]
+def _bettered(answers: Answers, margin: float) -> list[BestCase]:
+    """Return the best cases that gain more than the margin on what others are compared with."""
+    best = (best for best in answers.best if best.objective in BEST_LABELS)
+    return [case for case in best if case.gains(margin)]
 
 
 def _best_table(found: Sequence[BestCase], cases: Sequence[Case], label: str) -> Table:
@@ -144,10 +150,10 @@ def _best_table(found: Sequence[BestCase], cases: Sequence[Case], label: str) ->
     return Table(label, columns, cells)
 
 
-def launch_lines(answers: Answers, cases: Sequence[Case]) -> list[tuple[str, str]]:
+def launch_lines(answers: Answers, cases: Sequence[Case], margin: float) -> list[tuple[str, str]]:
     """Return how to start the best cases: a name and a command line, each once."""
     names = names_in_programs(cases)
-    lines = {best.case.key.case_id: best.line for best in _bettered(answers) if best.line}
+    lines = {best.case.key.case_id: best.line for best in _bettered(answers, margin) if best.line}
     return [
         (one_line(names[case_id], None), one_line(line, None)) for case_id, line in lines.items()
     ]

@@ -120,9 +120,11 @@ def advice_best_tried(advice: Advice) -> str:
     """Return how the best case did that is not recommended; empty without one."""
     if advice.best is None or advice.state.decision in ("gain", "unfinished", "no reference"):
         return ""
-    name = f"best tried: {advice.best.name}"
     if advice.difference is None:
-        return f"{name}: no room for enough runs"
+        return f"best tried: {advice.best.name}: no room for enough runs"
+    # What was best while cases raced may be worse when it is confirmed.
+    label = "best tried" if advice.difference.ratio <= 1 else "nearest tried"
+    name = f"{label}: {advice.best.name}"
     change = f"{name}: {advice_noun(advice)} {advice_change(advice.difference.ratio)}"
     if advice.state.p is None and advice.confirmation:
         return f"{change} in {advice.confirmation.pairs} of {MIN_PAIRS} runs that are needed"

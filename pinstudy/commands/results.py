@@ -206,7 +206,7 @@ def verdict_command(
     for source in sources:
         opened = open_results(source)
         findings = analyze(opened, share, baseline)
-        beyond = Beyond(answers_of(opened, findings), opened.cases)
+        beyond = Beyond(answers_of(opened, findings), opened.cases, findings.margin)
         if len(sources) > 1:
             of_nodes[os.path.relpath(source, results)] = opened, cases_of(opened, findings)
         judged = [condition.judge(opened, findings, others, baseline) for condition in asked]

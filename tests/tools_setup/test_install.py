@@ -185,4 +185,4 @@ def test_a_study_leaves_its_results_where_the_user_is_or_wants_them(
             ("ok", str(prefix / "bin/lu-libgomp"))
         }
     out, _ = pinstudy(prefix, folder, "tables", "mine", PINSTUDY_RESULTS=str(folder / "else where"))
-    assert "Lu, 1 thread" in out
+    assert "LU, 1 thread" in out

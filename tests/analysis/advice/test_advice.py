@@ -242,7 +242,7 @@ def test_leaving_it_is_a_result_with_the_gain_that_it_excludes(tmp_path: Path) -
         "as you start it now: nothing tried was shown to be better by more than 1 %; "
         "10 runs of each; the node was quiet"
     )
-    assert best.startswith("best tried: 4 threads, pcores-pin: time ")
+    assert best.startswith("nearest tried: 4 threads, pcores-pin: time ")
     assert found.recommended is found.reference
     assert (found.points, found.no_energy) == ((), NO_ENERGY)
     data = advice_data(tmp_path / "advise-app-0123abcd" / "node1")

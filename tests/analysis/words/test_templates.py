@@ -141,7 +141,7 @@ def test_how_to_read_a_verdict_has_no_line_of_more_than_25_words(tmp_path: Path)
 def test_what_no_other_case_betters_has_no_row_among_the_best_cases() -> None:
     cases = Grid({"unpinned": 0.5, "pinned": 1.0}, n=50).cases(7)
     none = Results("none", None, None, (), ())
-    assert best_tables(Answers((), (), best_cases(none, cases)), cases.cases) == []
+    assert best_tables(Answers((), (), best_cases(none, cases)), cases.cases, 0.01) == []
 
 
 QUIET = Disturbed(378, {SHARED: 12, MORE_THREADS: 300}, {})

@@ -47,7 +47,7 @@ def test_each_comparison_has_its_ratio_and_interval_so_far_and_no_word() -> None
     logs = [math.log(a / b) for a, b in zip(TIMES[1], TIMES[0], strict=True)]
     low, high = stats.t.interval(0.95, 3, loc=sum(logs) / 4, scale=stats.sem(logs))
     assert (baseline.word, better.word) == ("baseline", "estimate")
-    assert baseline.mean == pytest.approx(sum(TIMES[0]) / 4)
+    assert baseline.centre == pytest.approx(sum(TIMES[0]) / 4)
     assert better.ratio == pytest.approx(math.exp(sum(logs) / 4))
     assert (better.low, better.high) == pytest.approx((math.exp(low), math.exp(high)), rel=1e-3)
     # Of one pair there is no interval.
@@ -87,7 +87,7 @@ def test_only_good_runs_count_and_a_study_begins_with_nothing() -> None:
         record(0, 1, 5.0, warmup=True),
     ):
         grid.add(bad)
-    assert all(math.isnan(cell.mean) for cell in cells(grid).values())
+    assert all(math.isnan(cell.centre) for cell in cells(grid).values())
     grid.add(record(0, 1, 5.0))
     assert "5.00 s" in plain(grid_lines(grid.overview(), TIME, 80))
 
