@@ -68,6 +68,18 @@ def pool(workers: int) -> ProcessPoolExecutor:
         )
 
 
+def in_another(
+    function: Callable[_Arguments, _Result], *args: _Arguments.args, **kwargs: _Arguments.kwargs
+) -> _Result:
+    """Return what a function returns in a process of its own.
+
+    In this one, numerical libraries would leave threads that wake up while something is measured.
+    Raises OSError or BrokenProcessPool where there can be no other process.
+    """
+    with pool(1) as processes:
+        return processes.submit(function, *args, **kwargs).result()
+
+
 def _begin(folder: str, collections: tuple[int, int, int]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     gc.set_threshold(*collections)

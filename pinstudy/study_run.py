@@ -31,11 +31,10 @@ if TYPE_CHECKING:
     from runners.study.session import Session
 
 
-def announce(session: Session, quiet: bool = False, again: str = "") -> None:
+def announce(session: Session, quiet: bool = False, is_next: bool = False) -> None:
     """Print how earlier attempts ended, the node's properties, and the plan.
 
-    With `quiet` nothing is printed on stdout. Where the node was shown before,
-    `again` says how this plan stands to the one before it: `instead`.
+    With `quiet` nothing is printed on stdout. With `is_next` the node was shown before.
     """
     for line in session.crashes:
         say(f"pinstudy: {line}", err=True)
@@ -46,8 +45,8 @@ def announce(session: Session, quiet: bool = False, again: str = "") -> None:
     if quiet:
         return
     machine, summary = session.machine, session.summary
-    if again:
-        say(f"What will be done {again}")
+    if is_next:
+        say("What will be done next")
         for line in summary.summary():
             say(wrap(line, "  "))
         return
@@ -59,16 +58,16 @@ def announce(session: Session, quiet: bool = False, again: str = "") -> None:
 
 
 def make_runs(
-    session: Session, quiet: bool = False, check: CheckRecord | None = None, again: str = ""
+    session: Session, quiet: bool = False, check: CheckRecord | None = None, is_next: bool = False
 ) -> None:
     """Print the node's properties and the plan, then make the pending runs.
 
-    `quiet` and `again` are those of `announce`. `check` is called with each record once it is on
+    `quiet` and `is_next` are those of `announce`. `check` is called with each record once it is on
     the disk, and ends the study by raising.
     """
     from pinstudy.progress import TerminalProgress
 
-    announce(session, quiet, again)
+    announce(session, quiet, is_next)
     try:
         decided = partial(_is_decided, session.folder)
         with TerminalProgress(session.summary, check, decided=decided) as progress:
@@ -84,18 +83,14 @@ def make_runs(
 
 
 def _is_decided(folder: Path) -> bool:
-    """Return whether every comparison of times is decided; False where that cannot be told.
-
-    Another process looks: in this one, numerical libraries would leave threads that wake up while
-    something is measured.
-    """
+    """Return whether every comparison of times is decided; False where that cannot be told."""
     # Few studies look at what they have found before they end.
     from concurrent.futures.process import BrokenProcessPool
 
-    from analysis.processes import pool
+    from analysis.processes import in_another
 
-    with suppress(ImportError, OSError, BrokenProcessPool, UserError), pool(1) as processes:
-        return processes.submit(_look_at, folder).result()
+    with suppress(ImportError, OSError, BrokenProcessPool, UserError):
+        return in_another(_look_at, folder)
     return False
 
 

@@ -51,16 +51,11 @@ def limits_of(study: Study) -> Limits:
 
 
 def undecided_in(folder: Path) -> Undecided:
-    """Return what is undecided in a results folder; raises UserError without readable results.
-
-    Another process looks: in this one, numerical libraries would leave threads that wake up while
-    something is measured.
-    """
-    from analysis.processes import pool
+    """Return what is undecided in a results folder; raises UserError without readable results."""
+    from analysis.processes import in_another
 
     try:
-        with pool(1) as processes:
-            return processes.submit(_look, folder).result()
+        return in_another(_look, folder)
     except (OSError, BrokenProcessPool):
         return _look(folder)
 
@@ -86,8 +81,9 @@ def repeat(
     Return the last session, None where nothing was to run: then the reason was told. `quiet` tells
     everything on stderr. Raises UserError without results, and as sessions do.
     """
-    limits, made, again = limits_of(study), -1, ""
+    limits, made = limits_of(study), -1
     session: Session | None = None
+    is_next = False
     while True:
         found = undecided_in(results_folder(results, study, machine.node))
         more, before = next_runs(machine, study, results, found, limits)
@@ -96,8 +92,8 @@ def repeat(
             return session
         began_s, made = time.monotonic(), before
         session = open_session(more)
-        make_runs(session, quiet, again=again)
-        again = "next"
+        make_runs(session, quiet, is_next=is_next)
+        is_next = True
         if limits.repetitions is None:
             return session
         if limits.within_s is not None:

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from analysis.findings.all_nodes import AllNodes, all_nodes
 from analysis.findings.effects import Cases
 from analysis.findings.one_for_all import Default, Loss
-from analysis.format.numbers import NOTHING, ends, in_percent
+from analysis.format.numbers import NOTHING, ends_in_percent, in_percent
 from analysis.format.table import Column, Table
 from analysis.objectives import ENERGY, TIME
 from analysis.results.node_files import node_facts
@@ -76,11 +76,7 @@ def _loss(loss: Loss) -> tuple[str, str]:
     ratio = in_percent(loss.ratio - 1, 2)
     if loss.interval is None:
         return ratio, NOTHING
-    both = ends(
-        loss.interval.low - 1,
-        loss.interval.high - 1,
-        lambda end, more: in_percent(end, 2 + more),
-    )
+    both = ends_in_percent(loss.interval.low - 1, loss.interval.high - 1)
     return ratio, " to ".join(dict.fromkeys(both))
 
 

@@ -138,6 +138,22 @@ def signed_in_percent(share: float, digits: int) -> str:
     return text if text in ("0", NOTHING) else f"{'+' if share > 0 else '-'}{text}"
 
 
+def signed_percent(share: float, digits: int = 2) -> str:
+    """Return a share as a percentage with its sign: `-12 %`."""
+    return f"{signed_in_percent(share, digits)} %"
+
+
+def ends_in_percent(low: float, high: float) -> tuple[str, str]:
+    """Return both ends of an interval of shares as numbers of percentages, without a plus sign."""
+    return ends(low, high, lambda end, more: in_percent(end, 2 + more))
+
+
+def percent_range(low: float, high: float) -> str:
+    """Return both ends of an interval of shares with one percent sign: `-17 to -9 %`."""
+    first, last = percent_ends(low, high)
+    return f"{first.removesuffix(' %')} to {last}"
+
+
 def percent_ends(low: float, high: float) -> tuple[str, str]:
     """Return both ends of an interval of shares, as percentages with their signs."""
     if max(abs(low), abs(high)) < SAME_END:
@@ -149,7 +165,7 @@ def _signed_percent(share: float, more: int) -> str:
     # Half of a hundredth of a per cent has no number, unless the other end asks for one.
     if abs(share) < 0.5 * 10 ** (-4 - more):
         return "0 %"
-    return f"{signed_in_percent(share, 2 + more)} %"
+    return signed_percent(share, 2 + more)
 
 
 def three_digits(value: float) -> str:

@@ -82,7 +82,7 @@ def _under(case: CaseFinding, *, has_governor: bool) -> str:
 def _cells(cases: Sequence[CaseFinding], table: TableFindings) -> dict[Objective, dict[str, Cell]]:
     cells: dict[Objective, dict[str, Cell]] = {}
     recommended = {
-        (verdict.best.case_id, verdict.objective) for verdict in table.decisions if verdict.best
+        (decision.best.case_id, decision.objective) for decision in table.decisions if decision.best
     }
     columns = unique_names(case.full_mapping for case in cases)
     for objective in table.objectives:

@@ -14,7 +14,7 @@ from analysis.objectives import ENERGY, OBJECTIVES, TIME, Objective
 from analysis.records.keys import TableKey
 from analysis.results.case import Case
 from analysis.statistics.decision import MIN_TO_FORECAST, ONLY_LOOK, Forecast, Look, Outcome
-from analysis.statistics.difference import Difference, Estimand
+from analysis.statistics.difference import Difference
 from analysis.statistics.drift import Drift
 from analysis.statistics.modes import Modes
 from analysis.statistics.sample import Interval, Sample
@@ -311,11 +311,6 @@ class TableFindings:
     def compared_by(self) -> tuple[Objective, ...]:
         """The objectives by which a mapping can be better than another."""
         return tuple(of for of in self.objectives if not self.fixed_time or of not in OBJECTIVES)
-
-    @property
-    def estimands(self) -> set[Estimand]:
-        """What the ratios of its comparisons are of."""
-        return {of.difference.estimand for case in self.cases for of in case.comparisons.values()}
 
     def baseline_of(self, case: CaseFinding) -> CaseFinding:
         """Return the baseline of a case that has comparisons."""

@@ -9,7 +9,7 @@ from analysis.advice.model import names_of
 from analysis.findings.answers import Answers
 from analysis.findings.best_cases import BestCase
 from analysis.findings.levers import Lever, LeverPair, range_of
-from analysis.format.numbers import NOTHING, percent_ends
+from analysis.format.numbers import NOTHING, percent_range
 from analysis.format.table import Column, Table
 from analysis.objectives import OBJECTIVES, Objective
 from analysis.results.case import Case, grouped
@@ -25,7 +25,7 @@ from analysis.words.overview import (
     one_for_all_texts,
     percents,
     reference_of,
-    signed,
+    signed_change,
     value_of,
 )
 from base.text import one_line, plural
@@ -106,8 +106,7 @@ def _interval(pairs: Sequence[LeverPair], objective: Objective) -> str:
     found = range_of(pairs, objective)
     if found is None or found.interval is None:
         return ""
-    both = percent_ends(found.interval.low - 1, found.interval.high - 1)
-    return " to ".join(end.removesuffix(" %") for end in both)
+    return percent_range(found.interval.low - 1, found.interval.high - 1).removesuffix(" %")
 
 
 def best_tables(answers: Answers, cases: Sequence[Case], margin: float) -> list[Table]:
@@ -140,7 +139,7 @@ def _best_table(found: Sequence[BestCase], cases: Sequence[Case], label: str) ->
         (
             names[best.case.key.case_id],
             value_of(best),
-            NOTHING if best.effect is None else signed(best.effect.ratio),
+            NOTHING if best.effect is None else signed_change(best.effect.ratio),
             NOTHING if best.interval is None else percents(best.interval).removesuffix(" %"),
             reference_of(best),
             str(len(best.also)),

@@ -5,13 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from analysis.advice.model import Advice, AdviceCaveat, AdviceCaveatCode
-from analysis.format.numbers import (
-    ends,
-    in_percent,
-    percent,
-    percent_ends,
-    signed_in_percent,
-)
+from analysis.format.numbers import ends_in_percent, percent, percent_range, signed_percent
 from analysis.format.table import joined
 from analysis.statistics.sample import Interval
 from base.text import one_line, plural
@@ -112,7 +106,7 @@ def _gain_ends(advice: Advice) -> str:
     """Return both ends of the interval of a gain: `95 %: 9 to 17 %`."""
     if advice.gains is None:
         return "no interval"
-    both = ends(advice.gains.low, advice.gains.high, lambda end, more: in_percent(end, 2 + more))
+    both = ends_in_percent(advice.gains.low, advice.gains.high)
     return f"95 %: {' to '.join(both)} %"
 
 
@@ -141,13 +135,12 @@ def _reach(advice: Advice) -> str:
 
 def advice_change(ratio: float) -> str:
     """Return a ratio as a change in per cent with its sign: `-12 %`."""
-    return f"{signed_in_percent(ratio - 1, 2)} %"
+    return signed_percent(ratio - 1)
 
 
 def advice_interval(interval: Interval) -> str:
     """Return both ends of the interval of a ratio as changes: `-17 to -9 %`."""
-    low, high = percent_ends(interval.low - 1, interval.high - 1)
-    return f"{low.removesuffix(' %')} to {high}"
+    return percent_range(interval.low - 1, interval.high - 1)
 
 
 def advice_more(advice: Advice) -> str:
@@ -173,4 +166,4 @@ def advice_caveat(caveat: AdviceCaveat, advice: Advice) -> str:
 def _number(name: str, value: float) -> str:
     if name in _SHARES:
         return percent(value)
-    return f"{signed_in_percent(value, 2)} %" if name in _CHANGES else f"{value:.0f}"
+    return signed_percent(value) if name in _CHANGES else f"{value:.0f}"

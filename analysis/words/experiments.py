@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from math import exp
 
-from analysis.format.numbers import fixed, signed_in_percent
+from analysis.format.numbers import fixed, signed_in_percent, signed_percent
 from analysis.objectives import Objective
 from analysis.published.affinity import Published, sources_of
 from analysis.statistics.sample import MIN_TRIMMED, TRIMMED_SHARE
@@ -198,9 +198,7 @@ def modes_that_hide(case: CaseFinding, name: str) -> str:
         values = ((mode.count, with_unit(exp(mode.value), objective.unit)) for mode in modes.modes)
         return modes_text(modes.n, "", values)
     if pairs := case.unclear[name]:
-        ratios = (
-            (mode.count, f"{signed_in_percent(exp(mode.value) - 1, 2)} %") for mode in pairs.modes
-        )
+        ratios = ((mode.count, signed_percent(exp(mode.value) - 1)) for mode in pairs.modes)
         return f"against its baseline {modes_text(pairs.n, ' pairs', ratios)}"
     return case.summary.circumstances.unclear.get(name, "") or "against the modes of its baseline"
 

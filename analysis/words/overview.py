@@ -26,8 +26,8 @@ from analysis.findings.levers import FACTORS, Factor, Level, Lever, LeverPair, r
 from analysis.findings.one_for_all import Default, Loss, OneForAll
 from analysis.format.numbers import (
     NOTHING,
-    ends,
-    in_percent,
+    ends_in_percent,
+    percent,
     signed_in_percent,
     three_digits,
 )
@@ -101,11 +101,11 @@ def _between(pairs: Sequence[LeverPair], objective: Objective) -> str:
 
 def percents(interval: Interval) -> str:
     """Return two ratios as changes, with a word between: `+25 to +57 %`, `+45 %`."""
-    low, high = (signed(end) for end in (interval.low, interval.high))
+    low, high = (signed_change(end) for end in (interval.low, interval.high))
     return f"{low} %" if low == high else f"{low} to {high} %"
 
 
-def signed(ratio: float) -> str:
+def signed_change(ratio: float) -> str:
     """Return a ratio as a change in per cent, with its sign and two digits."""
     share = ratio - 1
     if share > _MOST_PERCENT / 100:
@@ -138,14 +138,10 @@ def one_for_all_texts(found: Iterable[OneForAll]) -> Iterator[str]:
         best, where = answer.defaults[0], " in guests" if answer.in_guests else ""
         noun = "" if answer.objective == TIME else f" for {answer.objective.short}"
         yield (
-            f"{one_line(best.mapping)}{noun}{where}: up to {_lost(best.worst.ratio)} behind the "
-            f"best mapping ({_ends(best.worst)}), {_lost(best.mean.ratio)} on "
+            f"{one_line(best.mapping)}{noun}{where}: up to {percent(best.worst.ratio - 1)} behind "
+            f"the best mapping ({_ends(best.worst)}), {percent(best.mean.ratio - 1)} on "
             f"average{_absent(best)}"
         )
-
-
-def _lost(ratio: float) -> str:
-    return f"{in_percent(ratio - 1, 2)} %"
 
 
 def _ends(loss: Loss) -> str:
@@ -153,7 +149,7 @@ def _ends(loss: Loss) -> str:
     if loss.interval is None:
         return "no interval"
     low, high = loss.interval.low - 1, loss.interval.high - 1
-    both = ends(low, high, lambda end, more: in_percent(end, 2 + more))
+    both = ends_in_percent(low, high)
     return f"95 %: {' to '.join(dict.fromkeys(both))}"
 
 
@@ -336,7 +332,7 @@ def _best_lines(best: BestCase, names: Mapping[str, str], margin: float) -> Iter
 
 def _effect(effect: Effect, interval: Interval | None) -> str:
     if interval is None:
-        return f"{signed(effect.ratio)} % by means alone"
+        return f"{signed_change(effect.ratio)} % by means alone"
     return percents(interval)
 
 

@@ -18,7 +18,7 @@ from analysis.format.numbers import (
     in_percent,
     mean_count,
     percent_ends,
-    signed_in_percent,
+    signed_percent,
     signed_percents,
 )
 from analysis.measures import BY_FIELD
@@ -44,7 +44,7 @@ Facts = Mapping[str, Any]
 
 
 def _percent_of(ratio: float, digits: int = 2) -> str:
-    return f"{signed_in_percent(ratio - 1, digits)} %"
+    return signed_percent(ratio - 1, digits)
 
 
 def _counts(by_cause: Mapping[str, int]) -> str:
@@ -265,7 +265,7 @@ def _measure_change(change: MeasureChange) -> str:
         decimals = 2 if len({f"{value:.2f}" for value in values}) > 1 else 3
         first, second = (fixed(value, decimals) for value in values)
     elif change.measure == "cache_misses":
-        return f"{measure.noun} {signed_in_percent(values[1] / values[0] - 1, 2)} %"
+        return f"{measure.noun} {_percent_of(values[1] / values[0])}"
     else:
         first, second = map(mean_count, values)
     return f"{measure.noun} {first} to {second} {measure.unit}".rstrip()
