@@ -38,7 +38,7 @@ LIMITS = {1000: (2, 1000), 100_000: (6, 1000)}
 REPORT_LIMITS = {1000: (4, 3), 100_000: (10, 3)}
 # Of each mapping the selection, the binding, its mechanism and the CPUs.
 MAPPINGS = {
-    "scheduler": ("all", "none", "none", "0-23"),
+    "unpinned": ("all", "none", "none", "0-23"),
     "pcores-set": ("pcores", "set", "taskset", "0-7"),
     "pcores-pin": ("pcores", "pin", "OMP_PLACES", "0-7"),
     "ecores-set": ("ecores", "set", "taskset", "8-15"),

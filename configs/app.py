@@ -79,7 +79,7 @@ def in_order(schedule: str) -> str:
 
     On Intel's hybrid CPUs it gives P-cores a larger share of a nonmonotonic loop, but only where
     threads are bound (LLVM review D152955, issue 69946). Without a modifier a dynamic or guided
-    loop is nonmonotonic (OpenMP 5.2, section 11.5.3), so "pinned against scheduler" would compare
+    loop is nonmonotonic (OpenMP 5.2, section 11.5.3), so "pinned against unpinned" would compare
     two schedules.
     """
     divided = kind_of(schedule) in ("dynamic", "guided") and ":" not in schedule

@@ -17,6 +17,7 @@ from base.text import shown, unknown_word
 from configs.app import MPI_LAUNCHERS, App, Variant, schedule_problem
 from configs.decoding import Mistake, Mistakes, Path
 from configs.mapping import Mapping, never_pins_problem
+from configs.mapping_names import UNPINNED, unknown_mapping
 from configs.repetitions import RACE_OF, RACE_REPETITIONS, Race, Repetitions
 from configs.scheduling import schedulings_of
 from configs.study import MAX_REGIONS, NOTHING, AppChoice, CoRunner, Study
@@ -138,7 +139,7 @@ class Resolver:
     def _study_mappings(self, choices: tuple[AppChoice, ...]) -> tuple[Mapping, ...]:
         """Return the mappings of all choices that have none of their own.
 
-        The default is the scheduler's, which is the usual one in a guest.
+        The default is UNPINNED, which is usual in a guest.
         """
         shared = [choice for choice in choices if choice.mappings is None]
         if self.engine in _ON_NODES and "mappings" not in self.keys and (shared or not choices):
@@ -146,7 +147,7 @@ class Resolver:
         if choices and not shared and "mappings" in self.keys:
             self._mistake(("mappings",), "every entry of 'apps' has mappings of its own")
         threads = tuple(count for choice in shared for count in choice.threads)
-        items = self.data.get("mappings", ("scheduler",))
+        items = self.data.get("mappings", (UNPINNED,))
         by_any = {name for choice in shared for name in choice.app.threads_by_any}
         ranks = not shared or any(choice.ranks for choice in shared)
         refuse = partial(_mapping_problem, threads=threads, threads_by=by_any, ranks=ranks)
@@ -365,7 +366,7 @@ class Resolver:
     ) -> Mapping | None:
         """Return the mapping that an item names, or the item itself where it is written out."""
         if isinstance(item, str) and item not in self.known:
-            self._mistake(path, unknown_word("mapping", item, self.known))
+            self._mistake(path, unknown_mapping(item, self.known))
         mapping = self.known.get(item) if isinstance(item, str) else item
         if not isinstance(mapping, Mapping):
             return None

@@ -11,6 +11,7 @@ from base.text import nearest, shown, unknown_word
 from configs.checks import Resolver
 from configs.decoding import Path
 from configs.mapping import Mapping as CpuMapping
+from configs.mapping_names import renamed, unknown_mapping
 from configs.overrides import Overrides
 from configs.study import AppChoice, Governor, ThreadCount
 from configs.values import option_value
@@ -89,7 +90,7 @@ def _named_mappings(
 ) -> tuple[CpuMapping, ...]:
     for name in names:
         if name not in known:
-            raise UserError(f"--mappings: {unknown_word('mapping', name, known)}")
+            raise UserError(f"--mappings: {unknown_mapping(name, known)}")
     return tuple(known[name] for name in dict.fromkeys(names))
 
 
@@ -136,6 +137,8 @@ class _Words:
         known = list(dict.fromkeys(name for names in self.names.values() for name in names))
         told = []
         for word in unknown:
+            if message := renamed(word.rpartition("=")[2]):
+                return message
             near = nearest(word.rpartition("=")[2], known)
             told.append(shown(word) + (f" (did you mean {near!r}?)" if near else ""))
         *first, last = self.names

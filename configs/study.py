@@ -281,7 +281,7 @@ class Study:
     digest: Annotated[str, NO_KEY] = ""
     mappings: tuple[MappingOrName, ...] = ()
     """names of `pinstudy mappings`, or mappings of the study's own, for all entries of `apps`
-    without their own. Without it: must be there; `scheduler` in guests"""
+    without their own. Without it: must be there; `unpinned` in guests"""
     engine: Annotated[str, word("engine", ("local", "vm", "batch"))] = "local"
     """`local`; `vm`: in guests on this node ([vm.md](vm.md)); `batch`: on nodes that a batch system
     gives ([batch.md](batch.md))"""

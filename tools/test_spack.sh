@@ -182,7 +182,7 @@ title: trial of an installation by Spack
 apps:
   - {app: lu, variants: [libgomp], sizes: n500, threads: [1, 2]}
   - {app: lulesh-llnl, variants: [site], sizes: s10, threads: [1]}
-mappings: [scheduler]
+mappings: [unpinned]
 governors: current
 repetitions: 2
 END

@@ -18,7 +18,7 @@ from analysis.affinity.timed_cases import (
     compared,
     measured_cases,
     published_for,
-    with_scheduler,
+    with_unpinned,
 )
 from analysis.format.numbers import NO_REASON, NOTHING, fixed, in_percent
 from analysis.format.table import Column, Table, Written, joined, table_of
@@ -87,9 +87,7 @@ def contention(results: Results, findings: Findings) -> list[Contention]:
             sorted(setting, key=lambda case: case.threads), lambda case: case.threads
         )
     ]
-    pairs = [
-        pair for group in groups for pair in (*with_scheduler(group), *_same_placements(group))
-    ]
+    pairs = [pair for group in groups for pair in (*with_unpinned(group), *_same_placements(group))]
     comparisons = compared(pairs, findings.margin)
     return [_experiment(results, group, comparisons) for group in groups]
 
@@ -122,11 +120,11 @@ def _experiment(
     ns = column_means(results, cases, METRIC.format("ns_per_operation"))
     missed = BY_FIELD["l1d_miss_rate"].columns
     shares = {kind: column_means(results, cases, column) for column, kind in missed.items()}
-    to_scheduler = {pair[0]: comparisons.get(pair) for pair in with_scheduler(group)}
+    to_unpinned = {pair[0]: comparisons.get(pair) for pair in with_unpinned(group)}
     rows = tuple(
         Contended(
             measured,
-            to_scheduler.get(measured),
+            to_unpinned.get(measured),
             published_for(CONTENTION, measured.case),
             ns.get(measured.case.case_id),
             {

@@ -12,7 +12,7 @@ from analysis.affinity.timed_cases import (
     compared,
     measured_cases,
     samples_of,
-    with_scheduler,
+    with_unpinned,
 )
 from analysis.format.numbers import NOTHING, fixed
 from analysis.format.table import Column, Written
@@ -45,7 +45,7 @@ def exchanges(results: Results, findings: Findings) -> list[Exchanges]:
     """Return the ping-pong cases of results; all their comparisons are tested together."""
     groups = by_setting(measured_cases(results, findings, PINGPONG))
     rates = samples_of(results, PINGPONG, "rate_per_s")
-    pairs = {pair[0]: pair for group in groups for pair in with_scheduler(group)}
+    pairs = {pair[0]: pair for group in groups for pair in with_unpinned(group)}
     comparisons = compared([*pairs.values()], findings.margin)
     return [
         tuple(

@@ -95,7 +95,7 @@ def _timed(column: str) -> Objective:
     return Objective(TIME, column, TIME.noun, "")
 
 
-def with_scheduler(group: Sequence[Measured]) -> list[Pair]:
+def with_unpinned(group: Sequence[Measured]) -> list[Pair]:
     """Return every other case with the one that is left to the scheduler, if there is one."""
     free = next((case for case in group if leaves_all(case.case.summary)), None)
     return [(case, (free,)) for case in group if free is not None and case is not free]

@@ -13,6 +13,7 @@ from base.errors import UserError
 from base.files import digest_of
 from base.text import one_line, shown, unknown_word
 from configs.library import list_mappings
+from configs.mapping_names import renamed
 
 # What a log's case consists of; users must give the first three.
 NEEDED = ("app", "threads", "mapping")
@@ -92,7 +93,10 @@ class Identifier:
         repetition = values.get("repetition")
         known = {name: values[name] for name in NEEDED}
         words = {name: values.get(name, UNKNOWN) for name in WORDS}
-        mapping = self._mappings.get(str(known["mapping"]))
+        name = str(known["mapping"])
+        if message := renamed(name):
+            raise UserError(f"{one_line(str(path), None)}: {message}")
+        mapping = self._mappings.get(name)
         meaning = {of: getattr(mapping, of, None) for of in ("selection", "binding", "mechanism")}
         number = repetition if isinstance(repetition, int) else None
         return Identity(known | words, number, meaning)

@@ -131,7 +131,7 @@ class CaseKey:
 
     @property
     def full_mapping(self) -> str:
-        """The mapping, behind that of virtual CPUs where there are such: `pcores-pin/scheduler`."""
+        """The mapping, behind that of virtual CPUs where there are such: `pcores-pin/unpinned`."""
         return f"{self.vcpu_mapping}/{self.mapping}" if self.vcpu_mapping else self.mapping
 
     @property

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from analysis.results.case import Case
 from base.errors import UserError
-from base.text import unknown_word
+from configs.mapping_names import unknown_mapping
 
 
 def baselines_of(cases: Sequence[Case], mapping: str | None = None) -> dict[str, Case]:
@@ -19,7 +19,7 @@ def baselines_of(cases: Sequence[Case], mapping: str | None = None) -> dict[str,
     """
     known = dict.fromkeys(case.key.mapping for case in cases)
     if mapping is not None and mapping not in known:
-        raise UserError(unknown_word("mapping", mapping, known, " in these results"))
+        raise UserError(unknown_mapping(mapping, known, " in these results"))
     by_setting: dict[tuple[object, ...], Case] = {}
     for case in sorted(cases, key=lambda case: case.key.number):
         is_baseline = leaves_all(case) if mapping is None else case.key.mapping == mapping

@@ -54,6 +54,7 @@ from analysis.results.summary_columns import (
 from base.errors import ConfigError, Problem
 from base.files import digest_of
 from base.text import one_line, shown, unknown_word
+from configs.mapping_names import renamed
 from runners.records.placed_runs import PlacedRuns
 from runners.records.status import FINAL, INTERRUPTED, PLACEMENT_VIOLATED, SKIPPED
 
@@ -182,7 +183,15 @@ def _row_mistakes(row: _Row, first: Field) -> Iterable[tuple[Field, str]]:
     wrong = [
         (field, why) for name, field in row.fields.items() if (why := why_wrong(name, field.text))
     ]
-    yield from wrong or _contradictions(row)
+    yield from wrong or (*_old_names(row), *_contradictions(row))
+
+
+def _old_names(row: _Row) -> Iterable[tuple[Field, str]]:
+    """Yield the old names of mappings, unless the row says itself what the mapping does."""
+    for prefix in ("", "vcpu_"):
+        field = row.fields.get(f"{prefix}mapping")
+        if field and f"{prefix}selection" not in row.fields and (why := renamed(field.text)):
+            yield field, why
 
 
 def _contradictions(row: _Row) -> Iterable[tuple[Field, str]]:

@@ -170,7 +170,7 @@ class CaseFinding:
 
     @property
     def full_mapping(self) -> str:
-        """The mapping, behind that of virtual CPUs where there are such: `pcores-pin/scheduler`."""
+        """The mapping, behind that of virtual CPUs where there are such: `pcores-pin/unpinned`."""
         return self.summary.key.full_mapping
 
     def mean_ratio(self, other: CaseFinding, objective: Objective) -> float:

@@ -40,6 +40,7 @@ from analysis.verdict.model import Choice
 from base import PINSTUDY
 from base.text import one_line, plural
 from base.units import duration
+from configs.mapping_names import UNPINNED
 from runners.records.disturbances import (
     AT_LIMIT,
     BY_QUOTA,
@@ -231,7 +232,7 @@ def decision_texts(
 def _instructions(decision: DecisionOverview) -> Iterator[str]:
     total = decision.total
     for at, instruction in enumerate(decision.instructions):
-        act = _ACT_WORDS[instruction.act].format(instruction.mapping)
+        act = _act(instruction)
         gain = _changes(instruction)
         count = len(instruction.configurations)
         if not at:
@@ -241,6 +242,12 @@ def _instructions(decision: DecisionOverview) -> Iterator[str]:
             yield f"{instruction.configurations[0]}: {act}{gain}"
         else:
             yield f"{act} in {count}{gain}"
+
+
+def _act(instruction: Instruction) -> str:
+    if instruction.act == "leave" and instruction.mapping.startswith(UNPINNED):
+        return f"leave {instruction.mapping}"
+    return _ACT_WORDS[instruction.act].format(instruction.mapping)
 
 
 def _doubts_on(decision: DecisionOverview) -> Iterator[str]:

@@ -59,9 +59,9 @@ def pinstudies(folder: Path) -> list[Pinstudy]:
     return [
         Pinstudy(
             "pinstudy",
-            "mapping scheduler: counters, placement, surroundings, a record on the disk each run",
-            "scheduler",
-            folder / "scheduler",
+            "mapping unpinned: counters, placement, surroundings, a record on the disk each run",
+            "unpinned",
+            folder / "unpinned",
         ),
         Pinstudy(
             "pinstudy, pinned",

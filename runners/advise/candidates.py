@@ -15,6 +15,7 @@ from base.cpulist import format_cpulist
 from base.text import plural
 from configs.app import App, Size, Variant
 from configs.mapping import Mapping as CpuMapping
+from configs.mapping_names import UNPINNED
 from runners.node.topology import Topology
 from runners.plan.case import Case
 from runners.plan.mechanism import check_count, check_mechanism, choose_mechanism
@@ -37,12 +38,11 @@ _REPORTED = {
     "siblings-pin": "SMT siblings",
     "half-clusters-set": "half of the clusters",
 }
-SCHEDULER = "scheduler"
 # On nodes with more CPUs one thread is seldom worth its time.
 FEW_CPUS = 8
 # Loop schedules and wait policies race on these, where their CPUs are of several kinds or all that
 # there are.
-_WITH_SCHEDULES = (SCHEDULER, "cores-pin", "mixed-pin", "compact-pin")
+_WITH_SCHEDULES = (UNPINNED, "cores-pin", "mixed-pin", "compact-pin")
 _HALF = ("half-clusters-pin", "half-clusters-set")
 # Mappings to try with any thread count that fits them.
 _OF_KINDS = (
@@ -149,7 +149,7 @@ def make_field(
         placed = _placed(context, one)
         cpus = len(context.topology.allowed)
         if one.threads == threads > cpus:
-            placed = [PlacedMapping(context.mappings[SCHEDULER], context.topology.allowed)]
+            placed = [PlacedMapping(context.mappings[UNPINNED], context.topology.allowed)]
         elif one.threads > cpus:
             left_out.append(f"{plural(one.threads, 'thread')}: more than the {plural(cpus, 'CPU')}")
         groups += _groups(one, placed, schedules, wait_policies, context.topology)
@@ -183,7 +183,7 @@ def _suggested(
 def _placed(context: NodeContext, one: Suggestion) -> list[PlacedMapping]:
     """Return a thread count's mappings that the node can do; of equal placements the first."""
     by_identity: dict[object, PlacedMapping] = {}
-    for name in (SCHEDULER, *one.mappings):
+    for name in (UNPINNED, *one.mappings):
         with suppress(CannotMapError):
             placed = context.place(name, one.threads)
             by_identity.setdefault(_identity(placed, one.threads, context.topology), placed)
@@ -276,7 +276,7 @@ def _impossible(context: NodeContext) -> list[str]:
 
 @dataclass(frozen=True)
 class Suggestion:
-    """A thread count, and the names of its mappings after the OS scheduler's.
+    """A thread count, and the names of its mappings after UNPINNED.
 
     Loop schedules race on those of `with_schedules` whose CPUs are of several kinds, or all.
     """
@@ -305,7 +305,7 @@ def _merged(same: list[Suggestion]) -> Suggestion:
 def any_threads(topology: Topology, threads: int, widest: bool = True) -> Suggestion:
     """Return the mappings to try with any thread count; some may not fit this one.
 
-    Under the OS scheduler, schedules race for the `widest` thread count only.
+    Under UNPINNED, schedules race for the `widest` thread count only.
     """
     names: tuple[str, ...] = _OF_KINDS if topology.hybrid else _OF_EQUALS
     if not has_e_cores(topology):
@@ -338,7 +338,7 @@ def _of_kinds(topology: Topology) -> Iterator[Suggestion]:
 def _of_equals(topology: Topology) -> Iterator[Suggestion]:
     everything, cores = len(topology.allowed), _count("cores", topology)
     yield Suggestion(everything, ("cores-pin", "compact-pin", "spread-pin"), _WITH_SCHEDULES)
-    yield Suggestion(cores, ("cores-pin", "cores-set", "spread-pin"), (SCHEDULER,))
+    yield Suggestion(cores, ("cores-pin", "cores-set", "spread-pin"), (UNPINNED,))
     yield Suggestion(_count("half-clusters", topology), _HALF)
     yield Suggestion(cores // 2, ("cores-pin", "cores-set", "spread-pin", "compact-pin"))
     yield Suggestion(cores // 4, ("cores-pin", "spread-pin"))

@@ -95,7 +95,7 @@ def test_another_baseline_is_compared_by_means_and_deviations(study: Path, tmp_p
 
 
 def test_a_rate_is_compared_on_the_card_as_in_its_results(tmp_path: Path) -> None:
-    write(tmp_path, printing({"scheduler": 100.0, "pcores-pin": 158.0}))
+    write(tmp_path, printing({"unpinned": 100.0, "pcores-pin": 158.0}))
     mine = cases_of(analyze(open_results(str(tmp_path))))[1].comparisons["metric_rate"]
     theirs = cases_of(analyze(open_results(str(card_from(tmp_path, tmp_path)))))[1].comparisons
     assert mine.outcome == "better"
@@ -106,7 +106,7 @@ def test_a_rate_is_compared_on_the_card_as_in_its_results(tmp_path: Path) -> Non
 
 def test_of_names_that_are_paths_the_last_part_is_on_the_card(tmp_path: Path) -> None:
     names = {"app": "/home/alice/solver", "size": "~/n=1", "schedule": ""}
-    write(tmp_path, printing({"scheduler": 100.0, "pcores-pin": 158.0}, "Gflop/s", **names))
+    write(tmp_path, printing({"unpinned": 100.0, "pcores-pin": 158.0}, "Gflop/s", **names))
     mine = cases_of(analyze(open_results(str(tmp_path))))[1].comparisons["metric_Gflop/s"]
     theirs = cases_of(analyze(open_results(str(card_from(tmp_path, tmp_path)))))[1]
     table = theirs.summary.key.table
@@ -233,7 +233,7 @@ cards = st.builds(
                 wait_policy="active",
                 case_number=1,
                 threads=8,
-                mapping="scheduler",
+                mapping="unpinned",
                 governor="powersave",
                 n=3,
                 measures={"elapsed_s": Mean(4.5)},
@@ -262,7 +262,7 @@ def test_cases_are_read_as_they_were_written(
     tmp_path_factory: pytest.TempPathFactory, time: list[float], repetitions: int, seed: int
 ) -> None:
     folder = tmp_path_factory.mktemp("study")
-    names = ("scheduler", "pcores-set", "pcores-pin")
+    names = ("unpinned", "pcores-set", "pcores-pin")
     energy = dict.fromkeys(names, 1.0)
     made = Study(dict(zip(names, time, strict=True)), energy, repetitions=repetitions, seed=seed)
     write(folder, made.records())

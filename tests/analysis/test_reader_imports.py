@@ -29,7 +29,7 @@ def test_a_reader_of_results_loads_few_modules_of_the_runners() -> None:
 def test_what_shows_no_intervals_of_means_waits_for_no_bootstrap(
     tmp_path: Path, command: str
 ) -> None:
-    write(tmp_path, Study({"scheduler": 1.0, "pcores-pin": 0.9, "ecores-set": 1.4}).records())
+    write(tmp_path, Study({"unpinned": 1.0, "pcores-pin": 0.9, "ecores-set": 1.4}).records())
     code = (
         "import sys; from pinstudy.cli import group; "
         f"group.main([{command!r}, {str(tmp_path)!r}], standalone_mode=False); "

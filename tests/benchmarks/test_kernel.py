@@ -60,12 +60,12 @@ def test_the_kernel_refuses_what_it_does_not_understand(kernel: Kernel, options:
 def test_a_study_of_a_program_is_one_that_pinstudy_loads(tmp_path: Path) -> None:
     command = ["/opt/a program", "10", "--log", "a file"]
     mappings: list[str | dict[str, str]] = [
-        "scheduler",
+        "unpinned",
         {"name": "mine", "selection": "pcores", "binding": "pin"},
     ]
     study = load_study(write_study(tmp_path / "s", "it", command, mappings, 7, warmup=2, seed=5))
     assert (study.name, study.repetitions, study.warmup, study.seed) == ("it", 7, 2, 5)
-    assert [mapping.name for mapping in study.mappings] == ["scheduler", "mine"]
+    assert [mapping.name for mapping in study.mappings] == ["unpinned", "mine"]
     (size,) = study.apps[0].sizes
     assert size.arguments == ("10", "--log", "a file")
 

@@ -39,7 +39,7 @@ metrics:
 )
 MAPPINGS = b"""\
 mappings:
-  scheduler: {selection: all, binding: none}
+  unpinned: {selection: all, binding: none}
   pcores-set: {selection: pcores, binding: set}
   pcores-pin: {selection: pcores, binding: pin}
 """
@@ -50,7 +50,7 @@ apps:
     variants: [serial]
     sizes: [small]
     threads: [1]
-mappings: [scheduler, pcores-pin]
+mappings: [unpinned, pcores-pin]
 governors: [performance]
 repetitions: 10
 wait_policy: passive
@@ -61,7 +61,7 @@ batch_system: slurm
 time_limit: 2 h
 """
 # A study's keys for a guest, and for nodes of a batch system.
-GUEST = "engine: vm\nvm: {cpus: 8, memory: 16 GiB}\nvcpu_mapping: [scheduler, pcores-set]"
+GUEST = "engine: vm\nvm: {cpus: 8, memory: 16 GiB}\nvcpu_mapping: [unpinned, pcores-set]"
 NODES = "engine: batch\nbatch: {site: there}"
 
 

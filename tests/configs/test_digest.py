@@ -35,7 +35,7 @@ APP_LU: dict[str, Any] = {
     "default_schedule": "static,1",
     "limit_s": 600.0,
 }
-SCHEDULER = {"name": "scheduler", "selection": "all", "binding": "none"}
+UNPINNED = {"name": "unpinned", "selection": "all", "binding": "none"}
 PCORES_SET = {"name": "pcores-set", "selection": "pcores", "binding": "set"}
 PCORES_PIN = {"name": "pcores-pin", "selection": "pcores", "binding": "pin"}
 CHOICE: dict[str, Any] = {
@@ -49,7 +49,7 @@ CHOICE: dict[str, Any] = {
 ASKED: dict[str, Any] = {
     "name": "x",
     "apps": [CHOICE],
-    "mappings": [SCHEDULER, PCORES_PIN],
+    "mappings": [UNPINNED, PCORES_PIN],
     "vcpu_mappings": [],
     "governors": ["performance"],
     "warmup": 1,
@@ -61,7 +61,7 @@ ASKED: dict[str, Any] = {
 }
 ASKED_OF_GUEST = {
     "vm": {"cpus": 8, "memory_mib": 16384},
-    "vcpu_mappings": [SCHEDULER, PCORES_SET],
+    "vcpu_mappings": [UNPINNED, PCORES_SET],
 }
 CHECK = APP_LU["check"] | {"pattern": "^done"}
 
@@ -117,10 +117,10 @@ def test_asking_for_something_else_is_another_study() -> None:
     others = [
         "title: A study",
         "wait_policy: active",
-        "mappings: [pcores-pin, scheduler]",
+        "mappings: [pcores-pin, unpinned]",
         "variants: [libgomp]",
         "seed: 2",
-        "mappings: scheduler",
+        "mappings: unpinned",
         "latency: all",
         "baseline: 10 s",
         "baseline: 11 s",
@@ -139,8 +139,8 @@ def test_asking_for_something_else_is_another_study() -> None:
         GUEST,
         GUEST.replace("cpus: 8", "cpus: 4"),
         GUEST.replace("16 GiB", "8 GiB"),
-        GUEST.replace("[scheduler, pcores-set]", "[pcores-set, scheduler]"),
-        GUEST.replace("[scheduler, pcores-set]", "[scheduler]"),
+        GUEST.replace("[unpinned, pcores-set]", "[pcores-set, unpinned]"),
+        GUEST.replace("[unpinned, pcores-set]", "[unpinned]"),
     ]
     assert len({digest(line, app=RATED) for line in others}) == len(others)
     # An entry's own mappings count as well.

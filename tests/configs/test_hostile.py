@@ -20,7 +20,7 @@ from tests.configs.shelves import GUEST, LU, NODES, RATED, STUDY, study_of
 
 # Valid values of many keys, and invalid ones.
 WORDS = """\
-lu serial libgomp small large scheduler pcores-set pcores all pin set performance passive vm local
+lu serial libgomp small large unpinned pcores-set pcores all pin set performance passive vm local
 time energy edp rate higher split there 16_GiB 1_MiB 30_min 5_K 1% 0% 10001 50 30 10 8 3 1 0 -1 1.5
 on ~ '' *a &b {size} static dynamic,2"""
 # Keys of a study, and the keys inside them.

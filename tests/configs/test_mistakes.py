@@ -90,7 +90,7 @@ def test_a_race_of_any_number_of_runs_needs_a_time() -> None:
 def test_variants_threads_schedules_and_governors_can_race() -> None:
     more = (
         "threads: 1\n  - app: lu\n    variants: libgomp\n    sizes: small\n    threads: [2, 4]\n"
-        "    schedules: [static, dynamic]\n    mappings: [scheduler, pcores-set]"
+        "    schedules: [static, dynamic]\n    mappings: [unpinned, pcores-set]"
     )
     governors = "governors: [performance, powersave]"
 
@@ -133,7 +133,7 @@ def test_a_race_and_the_app_agree_on_what_is_better(asked: str, raced: str) -> N
 
 
 def test_what_a_guest_has_done_is_checked_by_no_command() -> None:
-    guest = ("engine: vm", "vm: {cpus: 2, memory: 1 GiB}", "vcpu_mapping: scheduler")
+    guest = ("engine: vm", "vm: {cpus: 2, memory: 1 GiB}", "vcpu_mapping: unpinned")
     checked = {"lu": app_with("check: {pattern: ^done, command: ./verify.sh}")}
     message = (
         "app 'lu' is checked by a command, which is not run for guests; write engine: local, or a "
@@ -210,7 +210,7 @@ def test_ranks_are_started_on_the_node_by_what_the_build_says() -> None:
     text = study_with(entry, of_kind, "variants: [libgomp]")
 
     assert mistakes(text, mpi) == []
-    guest = ("engine: vm", "vm: {cpus: 2, memory: 1 GiB}", "vcpu_mapping: scheduler")
+    guest = ("engine: vm", "vm: {cpus: 2, memory: 1 GiB}", "vcpu_mapping: unpinned")
     assert mistakes(study_with(*guest, base=text), mpi) == [
         "7:12: ranks are started on the node itself; write engine: local"
     ]
@@ -225,7 +225,7 @@ def test_ranks_are_started_on_the_node_by_what_the_build_says() -> None:
 
 def test_files_that_a_program_writes_are_read_on_the_node_alone() -> None:
     writes = {"lu": app_with("writes: result-*.txt")}
-    guest = ("engine: vm", "vm: {cpus: 2, memory: 1 GiB}", "vcpu_mapping: scheduler")
+    guest = ("engine: vm", "vm: {cpus: 2, memory: 1 GiB}", "vcpu_mapping: unpinned")
 
     assert mistakes(STUDY, writes) == []
     assert mistakes(study_with(*guest), writes) == [

@@ -20,8 +20,8 @@ apps:
     variants: [libgomp, libomp]
     sizes: quick
     threads: 2
-    mappings: [scheduler, {name: mine, selection: all, binding: set}]
-mappings: [scheduler, pcores-pin, ecores-pin]
+    mappings: [unpinned, {name: mine, selection: all, binding: set}]
+mappings: [unpinned, pcores-pin, ecores-pin]
 governors: [performance, powersave]
 repetitions: 3
 """
@@ -73,7 +73,7 @@ def test_other_threads_leave_builds_without_threads_one_or_out(file: Path) -> No
         ("libgomp,libomp", "mine", lambda case: case[1] != "serial" and case[4] != "mine"),
         ("", "lulesh,mine", lambda case: case[0] != "lulesh" and case[4] != "mine"),
         ("mine", "", lambda case: case[4] == "mine"),
-        ("ecores-pin,scheduler,build=serial", "", lambda c: c[1] == "serial" and c[4][0] != "p"),
+        ("ecores-pin,unpinned,build=serial", "", lambda c: c[1] == "serial" and c[4][0] != "p"),
     ],
 )
 def test_words_of_one_kind_are_alternatives_and_kinds_go_together(
@@ -118,10 +118,10 @@ def test_what_cannot_be_is_said_in_one_line(file: Path, overrides: Overrides, me
 
 
 def test_a_word_of_two_kinds_has_to_say_which() -> None:
-    with pytest.raises(UserError, match="write mapping=scheduler or vcpu_mapping=scheduler"):
-        load_study("vm", Overrides(only=("scheduler",)))
-    study = load_study("vm", Overrides(only=("vcpu_mapping=scheduler",)))
-    assert [mapping.name for mapping in study.vcpu_mappings] == ["scheduler"]
+    with pytest.raises(UserError, match="write mapping=unpinned or vcpu_mapping=unpinned"):
+        load_study("vm", Overrides(only=("unpinned",)))
+    study = load_study("vm", Overrides(only=("vcpu_mapping=unpinned",)))
+    assert [mapping.name for mapping in study.vcpu_mappings] == ["unpinned"]
 
 
 def test_studies_of_one_thread_have_none_with_more() -> None:

@@ -115,7 +115,7 @@ def test_an_original_is_compared_with_our_own_program_of_its_algorithm(
         assert theirs.sizes[name].arguments == ours.sizes[name].arguments
 
 
-FIVE = ["scheduler", "pcores-set", "pcores-pin", "ecores-set", "ecores-pin"]
+FIVE = ["unpinned", "pcores-set", "pcores-pin", "ecores-set", "ecores-pin"]
 
 
 def test_the_first_five_mappings_are_the_published_ones_in_their_order() -> None:
@@ -178,7 +178,7 @@ def test_the_published_scenario_of_guests_is_complete(name: str, app: str) -> No
     (choice,) = study.apps
     assert (choice.app.name, choice.threads) == (app, (4,))
     assert [size.arguments for size in choice.sizes] == [("-s", "45")]
-    assert [mapping.name for mapping in study.mappings] == ["scheduler"]
+    assert [mapping.name for mapping in study.mappings] == ["unpinned"]
     assert (study.repetitions, study.wait_policies) == (10, ("runtime-default",))
 
 

@@ -34,7 +34,7 @@ def test_a_study_holds_the_apps_and_mappings_it_names() -> None:
     assert (choice.app.name, choice.variants[0].runtime) == ("lu", "libgomp")
     assert choice.sizes[0].arguments == ("100",)
     assert choice.threads == (1, 2, 8)
-    assert [mapping.name for mapping in study.mappings] == ["scheduler", "pcores-pin"]
+    assert [mapping.name for mapping in study.mappings] == ["unpinned", "pcores-pin"]
 
 
 @pytest.mark.parametrize(
@@ -150,10 +150,10 @@ def test_memory_of_a_guest_has_its_unit(written: str, mib: int) -> None:
     ("some", "same"),
     [
         (("threads: 1", "sizes: small"), ()),
-        ((GUEST.replace("[scheduler, pcores-set]", "[pcores-set]"),),
-         (GUEST.replace("[scheduler, pcores-set]", "pcores-set"),)),
+        ((GUEST.replace("[unpinned, pcores-set]", "[pcores-set]"),),
+         (GUEST.replace("[unpinned, pcores-set]", "pcores-set"),)),
         # Without other mappings, the scheduler of the guest maps threads.
-        ((GUEST, "mappings"), (GUEST, "mappings: scheduler")),
+        ((GUEST, "mappings"), (GUEST, "mappings: unpinned")),
     ],
 )  # fmt: skip
 def test_a_single_value_stands_for_a_list_of_one(some: list[str], same: list[str]) -> None:
@@ -181,11 +181,11 @@ def test_a_study_may_define_an_app_where_it_uses_it() -> None:
 
 
 def test_an_entry_may_have_mappings_of_its_own_and_more_threads_than_cpus() -> None:
-    entry = "threads: [1]\n    mappings: scheduler\n    oversubscribe: yes\n"
+    entry = "threads: [1]\n    mappings: unpinned\n    oversubscribe: yes\n"
     another = "  - {app: lu, variants: libgomp, sizes: small, threads: 2}"
     study = study_of(study_with(entry + another))
 
     first, second = study.apps
-    assert [mapping.name for mapping in first.mappings or ()] == ["scheduler"]
+    assert [mapping.name for mapping in first.mappings or ()] == ["unpinned"]
     assert second.mappings is None
     assert (first.oversubscribe, second.oversubscribe) == (True, False)

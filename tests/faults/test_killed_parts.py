@@ -52,7 +52,7 @@ def test_a_killed_part_is_recorded_and_no_number_is_wrong(tmp_path: Path) -> Non
     need_tool("perf")
     trial = Trial(tmp_path, RUNS, nap_s=0.15)
     study = tmp_path / "trial.yaml"
-    study.write_text(study.read_text().replace("[scheduler]", "[pcores-pin]"))
+    study.write_text(study.read_text().replace("[unpinned]", "[pcores-pin]"))
     chance = random.Random(11)
     runner = trial.start("run", "trial.yaml", "--kinds", f"P={min(os.sched_getaffinity(0))}")
     trial.wait_for_start_after(0)

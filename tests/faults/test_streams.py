@@ -70,7 +70,7 @@ def test_a_study_whose_stderr_takes_nothing_is_made_and_says_so_on_stdout(
     assert done.returncode == 0
     trial.assert_complete()
     assert f"stderr could not be written ({WHY[make]})" in done.stdout
-    assert "scheduler" in done.stdout
+    assert "unpinned" in done.stdout
 
 
 @pytest.mark.parametrize("make", SPOILT)

@@ -28,7 +28,7 @@ class Trial:
         program = write_program(folder / "nap", script)
         sizes = {"short": {"arguments": [], "estimate": "20 ms"}}
         write_app(folder, "nap", program, sizes, limit="20 s")
-        study = {"mappings": ["scheduler"], "governors": "current", "repetitions": repetitions}
+        study = {"mappings": ["unpinned"], "governors": "current", "repetitions": repetitions}
         write_study(folder, "trial", "nap", "short", **study, warmup=1)
         self.runs = repetitions + 1
 

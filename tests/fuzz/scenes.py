@@ -39,7 +39,7 @@ STUDY = """\
 title: naps
 apps:
   - {app: nap, variants: plain, sizes: short, threads: 1}
-mappings: [scheduler, {name: mine, selection: pcores, binding: pin}]
+mappings: [unpinned, {name: mine, selection: pcores, binding: pin}]
 governors: current
 repetitions: {min: 3, max: 9, until: {ci_half_width: 1%, of: time}}
 warmup: 1
@@ -154,7 +154,7 @@ def affinity_scene(folder: Path) -> Scene:
 
 
 C2C = {
-    "schema": 1, "case_id": "contention-integer-4-scheduler", "lines_left_out": 0,
+    "schema": 1, "case_id": "contention-integer-4-unpinned", "lines_left_out": 0,
     "sampled": {"samples": 9, "loads": 6, "stores": 3, "hitm": 3, "local_hitm": 3,
                 "remote_hitm": 0},
     "lines": [{"address": "0x40", "hitm": 3, "local_hitm": 3, "remote_hitm": 0, "stores": 2,
@@ -194,7 +194,7 @@ def logs_scene(folder: Path) -> Scene:
         path = folder / log.name
         path.write_bytes(log.read_bytes())
         inputs.append(path)
-    of = ("--app", "lu", "--threads", "1", "--mapping", "scheduler")
+    of = ("--app", "lu", "--threads", "1", "--mapping", "unpinned")
     repeats = ("--repeats", "5")
     commands = [
         ("import", "perf", path.name, "--into", f"new-{path.name}", *of,

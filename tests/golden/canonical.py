@@ -26,20 +26,20 @@ from tests.support.results import (
 
 # Five mappings, of which confining to P-cores gains and E-cores lose.
 TIMES = {
-    "scheduler": 1.0,
+    "unpinned": 1.0,
     "pcores-set": 0.93,
     "pcores-pin": 0.94,
     "ecores-set": 1.7,
     "ecores-pin": 1.72,
 }
 ENERGIES = {
-    "scheduler": 1.0,
+    "unpinned": 1.0,
     "pcores-set": 0.97,
     "pcores-pin": 0.98,
     "ecores-set": 0.6,
     "ecores-pin": 0.6,
 }
-ALIKE = {"scheduler": 1.0, "pcores-set": 1.0, "pcores-pin": 1.0}
+ALIKE = {"unpinned": 1.0, "pcores-set": 1.0, "pcores-pin": 1.0}
 PLACED = ("vcpu_selection", "vcpu_binding")
 NO_COUNTERS = "no hardware PMU in this virtual machine"
 COUNTED = ("freq_mean_ghz", "freq_ghz", "cache_misses", "energy_pkg_j")

@@ -167,10 +167,10 @@ def test_a_plan_runs_and_writes_nothing(folder: Path) -> None:
     before = set(folder.iterdir())
     arguments = ("--plan", "--sysroot", str(root), "--threads", "8", "--", "./busy.sh")
     plan = pinstudy(folder, "advise", *arguments).stdout
-    assert re.search(r"#1 +8 threads +scheduler +current +CPUs 0-23: the reference\n", plan)
+    assert re.search(r"#1 +8 threads +unpinned +current +CPUs 0-23: the reference\n", plan)
     assert re.search(r"at most \d+ runs, .* of \d+ candidates, within", plan)
     data = json.loads(pinstudy(folder, "advise", "--json", *arguments).stdout)
-    assert data["candidates"][0]["mapping"] == "scheduler"
+    assert data["candidates"][0]["mapping"] == "unpinned"
     assert {"threads": 8, "cpus": "0-7"}.items() <= data["candidates"][1].items()
     assert set(folder.iterdir()) == before
 

@@ -113,7 +113,7 @@ class Place:
 
     def write(self, size: str = "short", mapping: object = "pcores-pin", **keys: object) -> None:
         """Write the study, with these keys in addition."""
-        study = {"mappings": ["scheduler", mapping], "repetitions": 4, "warmup": 1, **keys}
+        study = {"mappings": ["unpinned", mapping], "repetitions": 4, "warmup": 1, **keys}
         write_study(self.folder, "naps", "nap", size, **study)
 
     @property

@@ -24,7 +24,7 @@ from tests.support.tools import ROOT
 from tests.support.trees import build_tree, write
 from tests.support.wait import HANG_S
 
-MAPPINGS = ["scheduler", "pcores-set", "pcores-pin", "ecores-set", "ecores-pin"]
+MAPPINGS = ["unpinned", "pcores-set", "pcores-pin", "ecores-set", "ecores-pin"]
 STUDY = {"mappings": MAPPINGS, "repetitions": 3, "warmup": 1}
 NAPS = {"short": {"arguments": "0.02", "estimate": "20 ms"}, "bad": {"arguments": "never"}}
 
@@ -329,7 +329,7 @@ def test_the_published_guests_on_the_published_node(folder: Path) -> None:
     (table,) = json.loads(pinstudy(folder, *plan, "--json").stdout)["tables"]
     mappings = [(row["vcpu_mapping"], row["vcpu_cpus"], row["cpus"]) for row in table["rows"]]
     assert mappings == [
-        ("scheduler", "0-23", "0-7"),
+        ("unpinned", "0-23", "0-7"),
         ("pcores-set", "0-7", "0-7"),
         ("pcores-pin", "0-7", "0-7"),
         ("ecores-set", "8-23", "0-7"),
@@ -338,7 +338,7 @@ def test_the_published_guests_on_the_published_node(folder: Path) -> None:
         ("mixed-pin", "0-3,8-11", "0-7"),
     ]
     output = pinstudy(folder, *plan).stdout
-    assert "#5  8 vCPUs ecores-pin on CPUs 8-15; in the guest: scheduler performance" in output
+    assert "#5  8 vCPUs ecores-pin on CPUs 8-15; in the guest: unpinned performance" in output
     assert "8 vCPUs and 16384 MiB, booted 35 times" in output
 
 

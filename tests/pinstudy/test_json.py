@@ -39,7 +39,7 @@ def test_every_command_prints_json_when_asked_to(name: str) -> None:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    write(tmp_path / "done", Study(time={"scheduler": 1.0, "pcores-pin": 2.0}).records())
+    write(tmp_path / "done", Study(time={"unpinned": 1.0, "pcores-pin": 2.0}).records())
     return tmp_path
 
 
@@ -71,7 +71,7 @@ def test_what_is_written_of_results_is_named(folder: Path) -> None:
 
 def test_imports_are_counted(tmp_path: Path) -> None:
     log = str(ROOT / "tests" / "data" / "perf_logs" / "three-runs.txt")
-    of = ("--app", "sleep", "--threads", "1", "--mapping", "scheduler", "--into", "logs")
+    of = ("--app", "sleep", "--threads", "1", "--mapping", "unpinned", "--into", "logs")
     assert shown(tmp_path, "import", "perf", log, *of) == {
         "results": "logs", "runs": 3, "averages": 0, "cases": 1,
     }  # fmt: skip
@@ -95,6 +95,6 @@ def test_a_node_is_packed_and_restored(tmp_path: Path) -> None:
 
 def test_runs_are_rows_with_the_columns_of_the_csv(folder: Path) -> None:
     rows = shown(folder, "runs", "done")
-    assert {row["mapping"] for row in rows} == {"scheduler", "pcores-pin"}
+    assert {row["mapping"] for row in rows} == {"unpinned", "pcores-pin"}
     assert all(row["elapsed_s"] > 0 for row in rows)
     assert rows[0]["energy_dram_j"] is None

@@ -37,7 +37,7 @@ def test_studies_are_listed_with_their_cases_and_time_here(tmp_path: Path) -> No
 @pytest.fixture
 def results(tmp_path: Path) -> Path:
     folder = tmp_path / "results"
-    far_apart = Study(time={"scheduler": 1.0, "pcores-pin": 2.0})
+    far_apart = Study(time={"unpinned": 1.0, "pcores-pin": 2.0})
     write(folder / "clear" / "mynode", far_apart.records())
     write(folder / "lossy" / "mynode", spoilt(far_apart, "pcores-pin", {2, 3}, status="timeout"))
     write(folder / "broken" / "mynode", far_apart.records()).write_text("{\n")

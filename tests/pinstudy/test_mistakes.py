@@ -14,6 +14,7 @@ from tests.support.trees import build_tree
 PUBLISHED = "published:galante-2025"
 GUEST = ("--sysroot", "kvm-guest")
 LATENCY = ("latency", *GUEST)
+LOG = ("import", "perf", "log.txt", "--into", "out", "--app", "a", "--threads", "1")
 # Arguments, and a part of the message.
 MISTAKES = [
     (("run", "no-such-study"), "no-such-study"),
@@ -51,8 +52,7 @@ MISTAKES = [
     (("verdict", "mine", "--baseline", "pcores"), "did you mean 'pcores-pin'"),
     (("card", "several"), "name one of them: several/n1, several/n2"),
     (("compare", "mine"), "mine has no two programs of one algorithm; name a second folder"),
-    (("import", "perf", "log.txt", "--into", "out", "--app", "a", "--threads", "1",
-      "--mapping", "scheduler"), "pinstudy: log.txt:1:1: "),
+    ((*LOG, "--mapping", "unpinned"), "pinstudy: log.txt:1:1: "),
     ((*LATENCY, "--cpus", "0"), "expected two or more of CPUs 0-1"),
     ((*LATENCY, "--cpus", "0,7"), "expected two or more of CPUs 0-1"),
     ((*LATENCY, "--cpus", "a"), "--cpus"),
@@ -65,18 +65,32 @@ MISTAKES = [
     ((*LATENCY, "--from", "x.json", "--pairs", "all"), "--from"),
 ]  # fmt: skip
 
+# Arguments that name the mapping `unpinned` by its old name.
+OLD_NAMES = [
+    ("plan", "old.yaml"),
+    ("plan", "short.yaml", "--mappings", "scheduler"),
+    ("plan", "short.yaml", "--only", "scheduler"),
+    ("plan", "short.yaml", "--exclude", "mapping=scheduler"),
+    ("verdict", "mine", "--baseline", "scheduler"),
+    (*LOG, "--mapping", "scheduler"),
+    ("import", "summaries", "old.csv", "--into", "out"),
+]
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with results, with records that cannot be used, a study, and a guest's tree."""
     folder = tmp_path_factory.mktemp("mistakes")
     build_tree(folder, "kvm-guest")
-    records = Study({"scheduler": 1.0, "pcores-pin": 0.9}).records()
+    records = Study({"unpinned": 1.0, "pcores-pin": 0.9}).records()
     for results in ("mine", "several/n1", "several/n2"):
         write(folder / results, records)
     write(folder / "unused", [record(number, repetition=0) for number in (1, 2)])
     write_app(folder, "nap", "/bin/sleep", {"short": {"arguments": "0.02"}})
     write_study(folder, "short", "nap", "short")
+    study = (folder / "short.yaml").read_text()
+    (folder / "old.yaml").write_text(study.replace("unpinned", "scheduler"))
+    (folder / "old.csv").write_text("app,threads,mapping,elapsed_mean_s\na,1,scheduler,1\n")
     (folder / "log.txt").write_text("no log\n")
     (folder / "file").touch()
     return folder
@@ -93,3 +107,12 @@ def test_a_users_mistake_is_one_message_and_status_2(
     assert message in done.stderr
     assert len(done.stderr.splitlines()) == 1 or arguments[0] in ("plna", "plan")
     assert sorted(folder.rglob("*")) == before
+
+
+@pytest.mark.parametrize("arguments", OLD_NAMES, ids=" ".join)
+def test_the_old_name_of_a_mapping_is_told_the_new_one(
+    folder: Path, arguments: tuple[str, ...]
+) -> None:
+    done = pinstudy(folder, *arguments, status=2)
+    (line,) = done.stderr.splitlines()
+    assert line.endswith("the mapping `scheduler` is `unpinned` now")

@@ -60,7 +60,7 @@ class UsersWork:
     def write_study(self, governors: object) -> None:
         """Write the study, under these governors."""
         pinned = {"name": "one", "selection": "pcores", "binding": "set", "mechanism": "taskset"}
-        mappings = ["scheduler", pinned]
+        mappings = ["unpinned", pinned]
         write_study(self.folder, "who", "who", "short", mappings=mappings, governors=governors)
 
     def give_to_nobody(self) -> None:
@@ -435,8 +435,8 @@ def test_what_a_co_runner_writes_is_not_executed(work: UsersWork) -> None:
     waits = f"#!/bin/sh\nwhile [ ! -e {written} ]; do sleep 0.02; done\n"
     write_app(work.folder, "who", write_program(work.folder / "who.sh", waits), none)
     beside = {"app": "beside", "variant": "plain", "size": "short", "threads": 1}
-    options = {"mappings": ["scheduler"], "governors": "current"}
-    co_runner = [beside | {"mapping": "scheduler"}]
+    options = {"mappings": ["unpinned"], "governors": "current"}
+    co_runner = [beside | {"mapping": "unpinned"}]
     write_study(work.folder, "who", "who", "short", **options, beside=co_runner)
     work.give_to_nobody()
 

@@ -24,12 +24,12 @@ DEMO = App(
     check=Check(failed_status=3),
     limit_s=10.0,
 )
-SCHEDULER = Mapping("scheduler", "all", "none")
+UNPINNED = Mapping("unpinned", "all", "none")
 PCORES_SET = Mapping("pcores-set", "pcores", "set")
 PCORES_PIN = Mapping("pcores-pin", "pcores", "pin")
 ECORES_SET = Mapping("ecores-set", "ecores", "set")
 ECORES_PIN = Mapping("ecores-pin", "ecores", "pin")
-PUBLISHED = (SCHEDULER, PCORES_SET, PCORES_PIN, ECORES_SET, ECORES_PIN)
+PUBLISHED = (UNPINNED, PCORES_SET, PCORES_PIN, ECORES_SET, ECORES_PIN)
 LASTED = Ending(0, 1.0, 0.9, 0.1, 0)
 
 

@@ -27,7 +27,7 @@ batch_system: slurm
 time_limit: {time_limit}
 features: [hybrid, homog]
 """
-SCHEDULER = "scheduler"
+UNPINNED = "unpinned"
 SPLIT = ("--spread", "split", "--workers", "2")
 PINNED = {"name": "pinned", "selection": "compact", "binding": "pin"}
 
@@ -39,7 +39,7 @@ class Plan:
     repetitions: int = 10
     pace_s: float = 0.1
     warmup: int = 0
-    mappings: Sequence[object] = (SCHEDULER, PINNED)
+    mappings: Sequence[object] = (UNPINNED, PINNED)
     governors: Sequence[str] = ("current",)
     time_limit: str = "10 min"
     directives: Sequence[str] = ()

@@ -13,7 +13,7 @@ from base.cpulist import format_cpulist
 from runners.records.status import SKIPPED
 from tests.pinstudy.hybrid_namespace import CPUFREQ, write_hybrid_cpufreq
 from tests.slurm.cluster import Cluster
-from tests.slurm.plan import PINNED, SCHEDULER, Plan
+from tests.slurm.plan import PINNED, UNPINNED, Plan
 from tests.slurm.trial import Trial
 from tests.support.trees import write
 from tests.support.wait import until
@@ -25,7 +25,7 @@ def test_cases_that_need_another_kind_of_node_are_refused_on_this_one_only(
     slurm: Cluster, tmp_path: Path
 ) -> None:
     plan = Plan(
-        repetitions=2, mappings=[SCHEDULER, "ecores-pin"], governors=["current", "performance"]
+        repetitions=2, mappings=[UNPINNED, "ecores-pin"], governors=["current", "performance"]
     )
     trial = Trial(slurm, tmp_path, plan)
 
@@ -44,7 +44,7 @@ def test_cases_that_need_another_kind_of_node_are_refused_on_this_one_only(
     runs = {(r["node_id"], r["mapping"], r["governor"]) for r in trial.final_runs()}
     [other] = {node for node, _, _ in runs} - {"n3"}
     assert len([each for each in runs if each[0] == other]) == 4
-    assert [each for each in runs if each[0] == "n3"] == [("n3", "scheduler", "current")]
+    assert [each for each in runs if each[0] == "n3"] == [("n3", "unpinned", "current")]
     refused = {
         (r["mapping"], r["governor"]): r["reason"]
         for r in trial.records("n3")
@@ -52,10 +52,10 @@ def test_cases_that_need_another_kind_of_node_are_refused_on_this_one_only(
     }
     assert len(refused) == 3
     assert "E-core" in refused["ecores-pin", "current"]
-    assert "frequency scaling" in refused["scheduler", "performance"]
+    assert "frequency scaling" in refused["unpinned", "performance"]
     status = trial.command("status", str(trial.study))
     assert refused["ecores-pin", "current"] in status
-    assert refused["scheduler", "performance"] in status
+    assert refused["unpinned", "performance"] in status
     policies = (tmp_path / other).glob("**/policy*/scaling_governor")
     assert {path.read_text() for path in policies} == {"powersave\n"}
 

@@ -37,7 +37,7 @@ apps:
     sizes: small
     ranks: 2
     threads: 1
-mappings: [scheduler, cores-pin]
+mappings: [unpinned, cores-pin]
 repetitions: 1
 warmup: 0
 collect: [perf]

@@ -8,7 +8,7 @@ import pytest
 
 from runners.records.status import INTERRUPTED
 from tests.slurm.cluster import cluster
-from tests.slurm.plan import SCHEDULER, Plan
+from tests.slurm.plan import UNPINNED, Plan
 from tests.slurm.trial import Trial
 from tests.support.wait import until
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slurm
 
 # Slurm looks at limits of a minute, the least, about every 30 s.
 LIMIT_S = 120.0
-ONE_MINUTE = Plan(repetitions=60, mappings=[SCHEDULER], time_limit="1 min")
+ONE_MINUTE = Plan(repetitions=60, mappings=[UNPINNED], time_limit="1 min")
 
 
 @pytest.fixture(scope="module")

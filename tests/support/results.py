@@ -1,7 +1,7 @@
 """Results whose outcome is known, from single records to findings.
 
 write(folder, [record(1, 1), record(1, 2, status="failed")])        single runs of rows #1 to #10
-findings_of(folder, Study({"scheduler": 1.0, "pcores-pin": 0.9}))   a study with these mean times
+findings_of(folder, Study({"unpinned": 1.0, "pcores-pin": 0.9}))   a study with these mean times
 summary(3, elapsed_s=45.0)                                          a case without runs
 """
 
@@ -31,7 +31,7 @@ Record = dict[str, Any]
 
 # mapping -> (selection, binding); they are the rows #1 to #5, and #6 to #10 again.
 MAPPINGS = {
-    "scheduler": ("all", "none"),
+    "unpinned": ("all", "none"),
     "pcores-set": ("pcores", "set"),
     "pcores-pin": ("pcores", "pin"),
     "ecores-set": ("ecores", "set"),
@@ -359,11 +359,11 @@ class Ranks:
 
 # One rank of two threads, and two ranks of one: pinned each thread has a CPU of its own.
 TWO_THREADS = Ranks(
-    Study({"scheduler": 1.0, "pcores-pin": 0.9}),
+    Study({"unpinned": 1.0, "pcores-pin": 0.9}),
     ((1, 2), (2, 1)),
     {
-        ("scheduler", 1): ["0-3"],
-        ("scheduler", 2): ["0-3", "0-3"],
+        ("unpinned", 1): ["0-3"],
+        ("unpinned", 2): ["0-3", "0-3"],
         ("pcores-pin", 1): ["0-1"],
         ("pcores-pin", 2): ["0", "1"],
     },

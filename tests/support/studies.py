@@ -43,7 +43,7 @@ def write_study(folder: Path, name: str, app: str, sizes: object, **keys: object
     study = {
         "title": name,
         "apps": [{"app": app, "variants": "plain", "sizes": sizes, "threads": 1}],
-        "mappings": "scheduler",
+        "mappings": "unpinned",
         "repetitions": 1,
         "warmup": 0,
         **keys,

@@ -25,7 +25,7 @@ STUDY = """\
 title: one case
 apps:
   - {app: lu, variants: [libgomp], sizes: n500, threads: [1]}
-mappings: [scheduler]
+mappings: [unpinned]
 governors: current
 repetitions: 2
 warmup: 0

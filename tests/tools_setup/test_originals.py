@@ -308,7 +308,7 @@ def statuses_of_a_study(app: str, programs: Path, folder: Path) -> set[str]:
     (folder / "apps" / f"{app}.yaml").write_text(text.replace("program: ", f"program: {programs}/"))
     study = folder / f"{app}-study.yaml"
     study.write_text(
-        f"title: an original\nmappings: [scheduler]\nrepetitions: 2\nwarmup: 0\napps:\n"
+        f"title: an original\nmappings: [unpinned]\nrepetitions: 2\nwarmup: 0\napps:\n"
         f"  - {{app: {app}, variants: [serial, libgomp, libomp], sizes: quick, threads: 1}}\n"
     )
     subprocess.run(

@@ -30,7 +30,7 @@ SEARCH = (
 # The search's study.
 ANY = "advise-*"
 # The CPUs of mappings that put a thread on an E-core, always or at times.
-CPUS = {"ecores-pin": "4", "ecores-set": "4-7", "cores-set": "0,2,4-7", "scheduler": "0-7"}
+CPUS = {"ecores-pin": "4", "ecores-set": "4-7", "cores-set": "0,2,4-7", "unpinned": "0-7"}
 # powersave takes every clock to its lowest, 0.8 GHz. A busy P-CPU then has 2.9 W instead of 20 W,
 # an E-CPU 0.9 W instead of 5 W: far more than the noise of emulated CPUs.
 LOWEST_UNDER_POWERSAVE = """
@@ -81,7 +81,7 @@ def test_a_search_for_energy_finds_the_governor_and_goes_on_after_ctrl_c(
             under = {"current": "performance", "powersave": "powersave"}[run["governor"]]
             assert run["governor_read"] == under
     first = next(run for run in runs if run["status"] == "ok")
-    assert (first["mapping"], first["threads"], first["governor"]) == ("scheduler", 8, "current")
+    assert (first["mapping"], first["threads"], first["governor"]) == ("unpinned", 8, "current")
 
     advice = json.loads(ended.output)
     assert advice["decision"] == "gain", advice["caveats"]
@@ -93,7 +93,7 @@ def test_a_search_for_energy_finds_the_governor_and_goes_on_after_ctrl_c(
     assert lines["governor"] == f"{PINSTUDY} tune --governor powersave"
     assert lines["governor by cpupower"] == "cpupower frequency-set -g powersave"
     assert "OMP_NUM_THREADS=1" in lines["environment"]
-    if recommended["mapping"] != "scheduler":
+    if recommended["mapping"] != "unpinned":
         assert f"taskset -c {recommended['cpus']} {shlex.join(PROGRAM)}" in lines["taskset"]
     for name in ("advice.md", "tables.md"):
         assert node.shell(f"cat {RESULTS}/{ANY}/*/{name}")

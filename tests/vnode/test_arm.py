@@ -166,7 +166,7 @@ def test_a_study_switches_both_clusters_and_leaves_them_as_they_were(
 def test_threads_are_proved_to_be_where_the_mapping_puts_them(node: VirtualNode) -> None:
     runs = decided_runs(node, "arm-team", pinstudy)
 
-    pinned = {"pcores-pin": {"0", "1"}, "ecores-pin": {"2", "3"}, "scheduler": {"0-3"}}
+    pinned = {"pcores-pin": {"0", "1"}, "ecores-pin": {"2", "3"}, "unpinned": {"0-3"}}
     assert {run["mapping"] for run in runs.values()} == set(pinned)
     for run in runs.values():
         assert run["placement"]["verdict"] == "proved", run["placement"]
@@ -230,7 +230,7 @@ def test_tables_are_made_elsewhere_where_the_node_has_no_pandas(
         r"+1 +[01] +\d+\.\d+ +n/a \(a\) +(?:\d\.\d+|n/a \(\w\)) "
     )
     rows = re.findall(row, tables, re.MULTILINE)
-    mappings = ("scheduler", "pcores-pin", "ecores-pin")
+    mappings = ("unpinned", "pcores-pin", "ecores-pin")
     assert rows == [
         (mapping, governor) for governor in ("performance", "powersave") for mapping in mappings
     ], tables

@@ -50,7 +50,7 @@ def test_pairs_are_where_their_mappings_say_however_they_are_pinned(node: Virtua
     assert _masks(runs["long-pingpong", "libgomp", "siblings-pin"]) == ["0", "1"]
     assert _masks(runs["long-smt", "libgomp", "across-kinds-pin"]) == ["0", "4"]
     assert runs["team", "libgomp", "across-kinds-pin"]["metrics"]["bound"] == 4
-    assert runs["team", "libgomp", "scheduler"]["metrics"]["bound"] == 0
+    assert runs["team", "libgomp", "unpinned"]["metrics"]["bound"] == 0
 
 
 def test_what_a_node_has_not_is_left_out_with_its_reason(node: VirtualNode) -> None:

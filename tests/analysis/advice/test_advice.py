@@ -102,13 +102,13 @@ def test_the_answer_begins_with_a_command_and_its_gain(tmp_path: Path) -> None:
 
 
 def test_the_command_is_that_of_the_tool_that_was_timed(tmp_path: Path) -> None:
-    race = SimulatedRace([Entrant("scheduler", 2.0), Entrant("pcores-set", 1.0)])
+    race = SimulatedRace([Entrant("unpinned", 2.0), Entrant("pcores-set", 1.0)])
     found = advice(tmp_path, race)
     assert found.command == ("OMP_NUM_THREADS=4 taskset -c 0,2,4,6,8,10 '/home/user/my app' -n 100")
 
 
 def test_cpus_that_a_recommendation_leaves_free_are_named(tmp_path: Path) -> None:
-    slow = Entrant("scheduler", 2.0)
+    slow = Entrant("unpinned", 2.0)
 
     def free(best: Entrant) -> tuple[int, ...]:
         return advice(tmp_path / best.mapping, SimulatedRace([slow, best])).left_free
@@ -123,7 +123,7 @@ def test_a_shell_runs_the_command_as_it_stands(tmp_path: Path) -> None:
     echo = 'printf %s/%s/%s "$OMP_NUM_THREADS" "$OMP_PLACES" "$1"'
     fields = {"command": ["taskset", "-c", "0", "/bin/sh", "-c", echo, "sh", "it's {a b}"]}
     fast = replace(Entrant("pcores-pin", 1.0, threads=1), more_fields=fields)
-    found = advice(tmp_path, SimulatedRace([Entrant("scheduler", 2.0), fast]))
+    found = advice(tmp_path, SimulatedRace([Entrant("unpinned", 2.0), fast]))
     run = subprocess.run(["/bin/sh", "-c", found.command], capture_output=True, check=True)
     assert run.stdout.decode() == "1/{0}/it's {a b}"
 
@@ -184,7 +184,7 @@ def test_a_gain_that_holds_typically_and_not_by_the_mean_is_told_and_not_recomme
         time_s = 39.0 * times * (1 + 0.001 * math.sin(repetition))
         return {"elapsed_s": time_s, "race_value": time_s} if at == 1 else {}
 
-    entrants = (Entrant("scheduler", 40.0), Entrant("pcores-pin", 39.0))
+    entrants = (Entrant("unpinned", 40.0), Entrant("pcores-pin", 39.0))
     found = advice(tmp_path, SimulatedRace(entrants, noise=0.003, spoil=slow))
     assert (found.state.decision, found.recommended, found.lines) == ("split", None, ())
     assert is_left(found)
@@ -204,7 +204,7 @@ def test_a_gain_that_holds_by_the_mean_and_not_typically_is_told_and_not_recomme
         time_s = 40.0 * (1.5 if repetition % 7 == 3 else 1.0) * (1 + 0.001 * math.sin(repetition))
         return {"elapsed_s": time_s, "race_value": time_s} if at == 0 else {}
 
-    entrants = (Entrant("scheduler", 40.0), Entrant("pcores-pin", 40.0))
+    entrants = (Entrant("unpinned", 40.0), Entrant("pcores-pin", 40.0))
     found = advice(tmp_path, SimulatedRace(entrants, noise=0.003, spoil=slow))
     assert (found.state.decision, found.recommended) == ("split", None)
     assert is_left(found)
@@ -433,7 +433,7 @@ def test_lines_set_a_governor_that_is_not_in_force_and_a_schedule_that_raced(
     tools = {line.tool for line in advice(tmp_path / "a", race).lines}
     assert {"governor", "governor by cpupower"} <= tools
     in_force = replace(fast, governor="powersave")
-    guided = Entrant("scheduler", 38.0, schedule="guided", threads=16)
+    guided = Entrant("unpinned", 38.0, schedule="guided", threads=16)
     lines = advice(tmp_path / "b", replace(race, entrants=(*race.entrants[:2], in_force))).lines
     assert "governor" not in {line.tool for line in lines}
     assert "OMP_SCHEDULE" not in lines[0].text
@@ -473,7 +473,7 @@ def test_more_threads_than_cpus_and_variables_that_were_not_passed_on_are_told(
     tmp_path: Path,
 ) -> None:
     start = {"set": {"OMP_NUM_THREADS": "17"}, "removed": ["OMP_PLACES"]}
-    now = Entrant("scheduler", 40.0, threads=17, more_fields={"environment": start})
+    now = Entrant("unpinned", 40.0, threads=17, more_fields={"environment": start})
     found = advice(tmp_path, replace(NO_GAIN, entrants=(now, *NO_GAIN.entrants[1:])))
     assert found.command == "env -u OMP_PLACES '/home/user/my app' -n 100"
     assert "17 threads on 16 CPUs: oversubscribed" in answer_texts(found)

@@ -17,9 +17,9 @@ ONE_PACKAGE = "the node has one package"
 NO_L1D = "L1-dcache-loads: this node refuses hardware counters"
 
 # mapping -> (selection, binding, mechanism, CPUs of four threads, of two)
-SCHEDULER = ("all", "none", None, "0-15", "0-15")
+UNPINNED = ("all", "none", None, "0-15", "0-15")
 MAPPINGS: Mapping[str, tuple[str, str, str | None, str, str]] = {
-    "scheduler": SCHEDULER,
+    "unpinned": UNPINNED,
     "same-cpu-pin-program": ("same-cpu", "pin", "program", "0,2", "0"),
     "same-cpu-pin": ("same-cpu", "pin", "omp-places", "0,2", "0"),
     "siblings-pin-program": ("siblings", "pin", "program", "0-3", "0-1"),
@@ -29,18 +29,18 @@ MAPPINGS: Mapping[str, tuple[str, str, str | None, str, str]] = {
     "across-packages-pin-program": ("across-packages", "pin", "program", "", ""),
     "across-packages-pin": ("across-packages", "pin", "omp-places", "", ""),
 }
-# Times of a round in ms, by size and mapping; the scheduler's are those that were published.
+# Times of a round in ms, by size and mapping; the unpinned ones were published.
 ROUNDS = {
     "integer": dict(zip(MAPPINGS, (10.0, 2.5, 2.505, 6.0, 12.0, 9.0, 14.0), strict=False)),
     "float": dict(zip(MAPPINGS, (5.0, 1.25, 1.25, 2.5, 6.0, 5.5, 8.0), strict=False)),
 }
-MISSES = {"scheduler": 0.08, "same-cpu-pin-program": 0.005}
+MISSES = {"unpinned": 0.08, "same-cpu-pin-program": 0.005}
 # Times of a thread in ms: (workload, mapping, threads).
 THREADS = {
     ("sin", "pcores-pin-program", 1): 500.0,
     ("sin", "ecores-pin-program", 1): 1000.0,
-    ("sin", "scheduler", 1): 505.0,
-    ("sin", "scheduler", 2): 505.0,
+    ("sin", "unpinned", 1): 505.0,
+    ("sin", "unpinned", 2): 505.0,
     ("sin", "pcores-pin-program", 2): 500.0,
     ("sin", "siblings-pin-program", 2): 900.0,
     ("sin", "same-cluster-pin-program", 2): 1050.0,
@@ -48,8 +48,8 @@ THREADS = {
     ("sin", "same-cpu-pin-program", 2): 1000.0,
     ("accumulate", "pcores-pin-program", 1): 110.0,
     ("accumulate", "ecores-pin-program", 1): 200.0,
-    ("accumulate", "scheduler", 1): 110.0,
-    ("accumulate", "scheduler", 2): 110.0,
+    ("accumulate", "unpinned", 1): 110.0,
+    ("accumulate", "unpinned", 2): 110.0,
     ("accumulate", "pcores-pin-program", 2): 110.0,
     ("accumulate", "siblings-pin-program", 2): 110.0,
     ("accumulate", "same-cluster-pin-program", 2): 200.0,
@@ -59,7 +59,7 @@ THREADS = {
 LATENCIES = dict(zip(MAPPINGS, (50.0, 250.0, 251.0, 8.0, 30.0, 45.0, 70.0), strict=False))
 # Where four threads were seen: mapping -> per thread (allowed, {CPU: looks}).
 SEEN: Mapping[str, Sequence[tuple[str, Mapping[str, int]]]] = {
-    "scheduler": [
+    "unpinned": [
         ("0-15", {"0": 60, "5": 40}),
         ("0-15", {"2": 100}),
         ("0-15", {"12": 50, "4": 50}),

@@ -105,12 +105,10 @@ def test_one_line_between_two_cpus_is_named_with_their_kinds(tmp_path: Path) -> 
 
 def test_few_samples_are_noted(tmp_path: Path) -> None:
     spread = [line(5, {str(cpu): 4 for cpu in range(6)}, number=n) for n in range(4)]
-    put(tmp_path, case("scheduler", *spread))
+    put(tmp_path, case("unpinned", *spread))
     (group,) = read(tmp_path).groups()
     table = lines_section(group, HYBRID).table
-    assert [row[:4] for row in table.cells[:1]] == [
-        ("scheduler (a)", "0x55d0c0de4000", "5", "25 %")
-    ]
+    assert [row[:4] for row in table.cells[:1]] == [("unpinned (a)", "0x55d0c0de4000", "5", "25 %")]
     assert dict(table.notes)["a"] == "so few samples tell little of shares"
 
 
@@ -132,7 +130,7 @@ def test_no_hitm_is_a_finding_and_no_measurement_is_none(tmp_path: Path) -> None
 def test_a_table_has_the_lines_of_each_case_with_counts_and_code(tmp_path: Path) -> None:
     many = [line(40 - n, {"0": 50, "12": 60}, number=n, remote=n) for n in range(7)]
     many_kinds = {"kinds": "perf has sampled no loads on E (CPUs 12)"}
-    put(tmp_path, case("scheduler", *many, lines_left_out=0, unavailable=many_kinds))
+    put(tmp_path, case("unpinned", *many, lines_left_out=0, unavailable=many_kinds))
     (group,) = read(tmp_path).groups()
     section = lines_section(group, HYBRID)
     assert section.title == (
@@ -141,7 +139,7 @@ def test_a_table_has_the_lines_of_each_case_with_counts_and_code(tmp_path: Path)
     )
     first, *_, last = section.table.cells
     assert dict(zip((column.title for column in COLUMNS), first, strict=True)) == {
-        "mapping": "scheduler (a)",
+        "mapping": "unpinned (a)",
         "cache line": "0x55d0c0de4000",
         "HITM (samples)": "40",
         "of all HITM": "15 %",
@@ -154,7 +152,7 @@ def test_a_table_has_the_lines_of_each_case_with_counts_and_code(tmp_path: Path)
     assert (len(section.table.cells), last[1]) == (5, "0x55d0c0de4100 (b)")
     assert dict(section.table.notes)["a"] == many_kinds["kinds"]
     assert dict(section.table.notes)["b"].startswith("2 more lines")
-    conclusion = "most contended: scheduler, line 0x55d0c0de4000 (40 HITM samples)"
+    conclusion = "most contended: unpinned, line 0x55d0c0de4000 (40 HITM samples)"
     assert section.table.notes[0] == ("", conclusion)
 
 
@@ -187,13 +185,13 @@ def test_a_node_without_c2c_has_the_reason(tmp_path: Path) -> None:
 
 def test_what_the_runners_write_is_read(tmp_path: Path) -> None:
     counted = contended_lines(lambda: read_samples(SCRIPT.read_text().splitlines()), 64)
-    put(tmp_path, case("scheduler") | counted)
+    put(tmp_path, case("unpinned") | counted)
     (found,) = read(tmp_path).cases
     assert (found.hitm, [one.hitm for one in found.lines]) == (38, [31, 7])
     assert [row[1:3] for row in shown(tmp_path, EQUAL)] == [("31", "82 %"), ("7", "18 %")]
 
 
-GOOD = case("scheduler", line(30, {"0": 30, "1": 9}), line(3, {"2": 9}, number=1, remote=1))
+GOOD = case("unpinned", line(30, {"0": 30, "1": 9}), line(3, {"2": 9}, number=1, remote=1))
 FILE = f"c2c/{GOOD['case_id']}.json"
 
 

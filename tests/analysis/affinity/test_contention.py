@@ -35,12 +35,12 @@ def ratios(found: Contention) -> dict[str, float]:
     }
 
 
-def test_each_placement_is_compared_with_the_scheduler_s_by_the_time_of_a_round(
+def test_each_placement_is_compared_with_the_unpinned_one_by_the_time_of_a_round(
     study: list[Contention],
 ) -> None:
     for experiment, rounds in zip(study, ROUNDS.values(), strict=True):
-        expected = {name: ms / rounds["scheduler"] for name, ms in rounds.items()}
-        del expected["scheduler"]
+        expected = {name: ms / rounds["unpinned"] for name, ms in rounds.items()}
+        del expected["unpinned"]
         assert {*ratios(experiment)} == {*expected}
         for row in experiment.rows:
             if row.against is not None:
@@ -69,11 +69,11 @@ def test_few_runs_are_shown_and_not_compared(tmp_path: Path) -> None:
     assert found.same[0].why_not == "few"
     outcome = cells_by_title(of_pinning)["outcome"]
     assert outcome == "not compared: too few runs, or not in turn"
-    assert table.cells[0][:4] == ("1", "scheduler", "0-15", "1")
+    assert table.cells[0][:4] == ("1", "unpinned", "0-15", "1")
     assert notes_of(table)[0] == "nothing is compared"
 
 
-def test_without_the_scheduler_s_case_nothing_is_compared_with_it(tmp_path: Path) -> None:
+def test_without_an_unpinned_case_nothing_is_compared_with_it(tmp_path: Path) -> None:
     study = Affinity(apps=("contention",), beside={"binding": "pin"})
 
     found = integers(tmp_path, study)

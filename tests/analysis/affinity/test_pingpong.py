@@ -21,13 +21,13 @@ def test_rates_are_one_way_transfers_a_second(tmp_path: Path) -> None:
 
     rates = {row.measured.case.mapping: row.rate.mean for row in found if row.rate}
     # 50 ns are 20 million a second.
-    assert rates["scheduler"] == pytest.approx(20e6)
+    assert rates["unpinned"] == pytest.approx(20e6)
     assert rates == pytest.approx({name: 1e9 / ns for name, ns in LATENCIES.items()})
 
 
 def test_placements_of_another_attempt_are_noted(tmp_path: Path) -> None:
     records = [
-        r | {"attempt": 1 if r["mapping"] == "scheduler" else 2, "order": None}
+        r | {"attempt": 1 if r["mapping"] == "unpinned" else 2, "order": None}
         for r in Affinity(apps=("pingpong",)).records()
     ]
     (found,) = exchanges(*opened_records(tmp_path, records))

@@ -36,7 +36,7 @@ def test_slowdowns_are_those_that_were_made(study: list[Sharing]) -> None:
 
     assert found == pytest.approx(
         {
-            "scheduler": 1.0,
+            "unpinned": 1.0,
             "pcores-pin-program": 1.0,
             "siblings-pin-program": 1.8,
             "same-cluster-pin-program": 1.05,
@@ -57,7 +57,7 @@ def test_without_the_node_s_file_only_the_same_selection_is_surely_of_one_kind(
     (sines, _) = sharing(results, findings)
 
     compared = {row.measured.case.mapping for row in sines if row.against}
-    assert compared == {"scheduler", "pcores-pin-program"}
+    assert compared == {"unpinned", "pcores-pin-program"}
     assert any(
         "no comparable run of one thread" in note for note in notes_of(smt_section(sines).table)
     )

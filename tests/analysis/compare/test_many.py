@@ -56,7 +56,7 @@ def test_with_one_mapping_there_is_no_choice(tmp_path: Path) -> None:
 
 
 def test_more_of_a_rate_is_better(tmp_path: Path) -> None:
-    write(tmp_path, printing({"scheduler": 100.0, "pcores-pin": 158.0, "ecores-pin": 60.0}))
+    write(tmp_path, printing({"unpinned": 100.0, "pcores-pin": 158.0, "ecores-pin": 60.0}))
     (node,) = many(str(tmp_path))
     (rate,) = (best for of, best in node.best.items() if of.objective[0] == "metric_rate")
     assert rate.case.mapping == "pcores-pin"

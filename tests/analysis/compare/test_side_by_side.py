@@ -234,7 +234,7 @@ def test_of_two_conditions_the_same_one_is_taken(
 
 def test_a_row_with_a_known_governor_is_matched_first(tmp_path: Path) -> None:
     a = results(tmp_path / "a", {1: 10.0})
-    unknown = runs(2, 11.0, governor="current", governor_read=None, mapping="scheduler")
+    unknown = runs(2, 11.0, governor="current", governor_read=None, mapping="unpinned")
     known = [run | {"case_number": 3, "case_id": "known"} for run in runs(1, 12.0)]
     write(tmp_path / "b", [*unknown, *known])
 
@@ -295,7 +295,7 @@ def test_means_without_runs_are_compared_too(tmp_path: Path) -> None:
         (tmp_path / name).mkdir()
         (tmp_path / name / "summaries.csv").write_text(
             HEADER
-            + f"lu,x,paper,1,scheduler,performance,10,{50 * factor},0.1\n"
+            + f"lu,x,paper,1,unpinned,performance,10,{50 * factor},0.1\n"
             + f"lu,x,paper,1,pcores-pin,performance,10,{60 * factor},0.1\n"
         )
 

@@ -47,7 +47,7 @@ def test_rounds_are_drawn_by_placement_beside_what_was_published(study: Figures)
     assert "left out" in texts(figure)
     alt = drawing(study, "contention-1").alt
     assert "from 2.5 ms for #2 same-cpu-pin-program (performance) to 14 ms for #7 across" in alt
-    assert "Published: 10.7 ms for #1 scheduler (performance)" in alt
+    assert "Published: 10.7 ms for #1 unpinned (performance)" in alt
 
 
 def test_what_was_not_counted_has_no_panel_and_its_reason(tmp_path: Path) -> None:
@@ -75,7 +75,7 @@ def test_workloads_stand_beside_each_other_with_their_multiples_of_the_time_alon
 
 def test_a_slow_run_is_within_the_panel(tmp_path: Path) -> None:
     records = list(Affinity(apps=("contention",), repetitions=5).records())
-    of_first = [r for r in records if r["case_id"] == "contention-integer-4-scheduler"]
+    of_first = [r for r in records if r["case_id"] == "contention-integer-4-unpinned"]
     of_first[0]["metrics"]["round_ms"] = 40.0
 
     drawn = figures_of(tmp_path, records)

@@ -62,7 +62,7 @@ def test_every_good_run_is_a_dot_in_the_row_of_its_case(tmp_path: Path) -> None:
     assert by_row == {0: [46, 47, 48, 49, 50], 1: [51, 52, 53, 54, 55]}
     assert len(shown) == 10
     assert "#2 pcores-set (performance)" in texts(drawn.figure)
-    assert "from 48 s for #1 scheduler (performance) to 53 s for #2 pcores-set" in drawn.alt
+    assert "from 48 s for #1 unpinned (performance) to 53 s for #2 pcores-set" in drawn.alt
 
 
 def test_an_outlier_is_ringed_and_counted(tmp_path: Path) -> None:
@@ -135,7 +135,7 @@ def test_each_thread_is_a_bar_with_a_part_for_each_kind(tmp_path: Path) -> None:
         for of in ((0, 1000 / 11, True), (1000 / 11, 100 / 11, True), (0, 1000 / 11, False))
     ]
     assert {"30 %", "n/a"} <= {*texts(drawn.figure)}
-    assert "The imbalance is 30 % for #1 scheduler (performance)." in drawn.alt
+    assert "The imbalance is 30 % for #1 unpinned (performance)." in drawn.alt
 
 
 def test_each_quarter_of_a_run_is_a_bar_as_high_as_its_share_of_the_busiest(tmp_path: Path) -> None:
@@ -163,7 +163,7 @@ def test_each_quarter_of_a_run_is_a_bar_as_high_as_its_share_of_the_busiest(tmp_
         )
     )
     assert {"25 %", "n/a"} <= {*texts(drawn.figure)}
-    assert "of the busiest one's, is 25 % for #1 scheduler (performance)." in drawn.alt
+    assert "of the busiest one's, is 25 % for #1 unpinned (performance)." in drawn.alt
 
 
 def test_of_results_in_which_work_was_not_looked_at_nothing_is_said(study: Figures) -> None:
@@ -385,7 +385,7 @@ def test_the_overview_has_a_cell_for_each_comparison_in_the_words_of_the_termina
 
 def test_the_overview_explains_what_its_cells_show_and_nothing_else(tmp_path: Path) -> None:
     lost = {"status": "placement-violated", "reason": "CPU 9"}
-    runs = spoilt(Study({"scheduler": 1.0, "pcores-set": 0.9, "pcores-pin": 1.0}), "pcores-pin",
+    runs = spoilt(Study({"unpinned": 1.0, "pcores-set": 0.9, "pcores-pin": 1.0}), "pcores-pin",
                   [2, 3], **lost)  # fmt: skip
 
     figure = drawing_of(tmp_path, "overview", *runs).figure
@@ -397,7 +397,7 @@ def test_the_overview_explains_what_its_cells_show_and_nothing_else(tmp_path: Pa
 
 
 def test_a_long_title_of_the_overview_is_told_whole(tmp_path: Path) -> None:
-    times = {"scheduler": 1.0, "a-mapping-whose-name-says-much": 0.9}
+    times = {"unpinned": 1.0, "a-mapping-whose-name-says-much": 0.9}
 
     figure = drawing_of(tmp_path, "overview", *Study(times, times).records()).figure
 
@@ -410,7 +410,7 @@ def test_a_long_title_of_the_overview_is_told_whole(tmp_path: Path) -> None:
 
 def test_what_time_does_not_compare_has_a_grid_in_the_overview(tmp_path: Path) -> None:
     """One program takes the time that it takes, another is given a time and prints its rate."""
-    timed = Study({"scheduler": 1.0, "pcores-pin": 0.8, "ecores-pin": 1.1})
+    timed = Study({"unpinned": 1.0, "pcores-pin": 0.8, "ecores-pin": 1.1})
     rated = printing(RATES, fixed_time=True)
 
     drawn = drawing_of(tmp_path, "overview", *in_table(0, timed, app="lu"), *in_table(1, rated))
@@ -432,7 +432,7 @@ def test_planes_leave_out_programs_of_a_given_time(tmp_path: Path) -> None:
 
 def test_the_plane_of_all_settings_has_no_case_that_is_not_compared(tmp_path: Path) -> None:
     lost = {"status": "placement-violated", "reason": "CPU 9"}
-    times = {"scheduler": 1.0, "pcores-set": 0.9, "pcores-pin": 0.5}
+    times = {"unpinned": 1.0, "pcores-set": 0.9, "pcores-pin": 0.5}
     runs = spoilt(Study(times, times), "pcores-pin", [2, 3], **lost)
 
     drawn = drawing_of(tmp_path, "overview-plane", *runs)
@@ -446,8 +446,8 @@ def test_the_plane_of_all_settings_has_no_case_that_is_not_compared(tmp_path: Pa
 
 
 def test_a_plane_without_baselines_says_that_they_are_missing(tmp_path: Path) -> None:
-    times = {"scheduler": 1.0, "pcores-pin": 0.9}
-    runs = spoilt(Study(times, times), "scheduler", status="failed", reason="exit status 3")
+    times = {"unpinned": 1.0, "pcores-pin": 0.9}
+    runs = spoilt(Study(times, times), "unpinned", status="failed", reason="exit status 3")
 
     drawn = figures_of(tmp_path, runs)["overview-plane"]
 
@@ -460,8 +460,8 @@ def test_a_plane_without_baselines_says_that_they_are_missing(tmp_path: Path) ->
 def test_guests_stand_where_the_host_has_them_and_against_a_baseline_of_their_size(
     tmp_path: Path,
 ) -> None:
-    times = {"scheduler": 1.0, "pcores-pin": 0.9}
-    onto_vcpus = {"mapping": "scheduler", "selection": "all", "binding": "none"}
+    times = {"unpinned": 1.0, "pcores-pin": 0.9}
+    onto_vcpus = {"mapping": "unpinned", "selection": "all", "binding": "none"}
     runs = [
         run | {f"vcpu_{name}": run[name] for name in onto_vcpus} | onto_vcpus
         | {"engine": "vm", "vm_accelerator": "kvm", "vm_cpus": vcpus,

@@ -23,7 +23,7 @@ def test_the_publications_scheduler_loses_13_percent_at_most() -> None:
     results = open_results("published:galante-2025")
     found = one_for_all(cases_of(results, analyze(results)))
     time = next(of for of in found if of.objective == TIME and not of.in_guests)
-    assert [of.mapping for of in time.defaults][:2] == ["scheduler", "pcores-set"]
+    assert [of.mapping for of in time.defaults][:2] == ["unpinned", "pcores-set"]
     first = time.defaults[0]
     assert first.worst.ratio == pytest.approx(26.014 / 22.949, rel=1e-4)
     assert first.compared == 14

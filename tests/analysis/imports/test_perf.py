@@ -360,15 +360,15 @@ def test_averages_are_added_to_the_table_of_means_that_do_not_tell_the_build(
 ) -> None:
     means = tmp_path / "means.csv"
     means.write_text(
-        "app,threads,mapping,table_number,case_number,elapsed_mean_s\nlulesh,1,scheduler,1,1,4.5\n"
+        "app,threads,mapping,table_number,case_number,elapsed_mean_s\nlulesh,1,unpinned,1,1,4.5\n"
     )
     import_summaries(means, tmp_path / "results")
 
     (table,) = make_tables(bring(tmp_path, "repeated.txt"))
 
-    assert [row[:2] for row in table.cells] == [("1", "scheduler"), ("2", "pcores-pin")]
+    assert [row[:2] for row in table.cells] == [("1", "unpinned"), ("2", "pcores-pin")]
     with pytest.raises(UserError, match=r"a second average of the same case"):
-        bring(tmp_path, "old.txt", mapping="scheduler")
+        bring(tmp_path, "old.txt", mapping="unpinned")
 
 
 @pytest.mark.parametrize(
@@ -425,7 +425,7 @@ def test_results_of_pinstudy_are_not_added_to(tmp_path: Path, record: dict[str, 
 def test_file_names_tell_the_case_and_rows_are_numbered_as_published(tmp_path: Path) -> None:
     names: list[str] = []
     for governor in ("powersave", "performance"):
-        for mapping in ("ecores-pin", "pcores-pin", "scheduler", "my cpus"):
+        for mapping in ("ecores-pin", "pcores-pin", "unpinned", "my cpus"):
             for repetition in (1, 2):
                 name = f"lulesh_8_{mapping}_{governor}_{repetition}.txt"
                 text = (LOGS / "german.txt").read_text().replace("1,24", f"1,{len(names) + 10}")
@@ -438,11 +438,11 @@ def test_file_names_tell_the_case_and_rows_are_numbered_as_published(tmp_path: P
     (table,) = make_tables(tmp_path / "out")
     rows = [(row[0], row[1], row[2].split()[0], row[3]) for row in table.cells]
     assert rows == [
-        ("1", "scheduler", "performance", "2"),
+        ("1", "unpinned", "performance", "2"),
         ("2", "pcores-pin", "performance", "2"),
         ("3", "ecores-pin", "performance", "2"),
         ("4", "my cpus", "performance", "2"),
-        ("5", "scheduler", "powersave", "2"),
+        ("5", "unpinned", "powersave", "2"),
         ("6", "pcores-pin", "powersave", "2"),
         ("7", "ecores-pin", "powersave", "2"),
         ("8", "my cpus", "powersave", "2"),
@@ -453,11 +453,11 @@ def test_file_names_tell_the_case_and_rows_are_numbered_as_published(tmp_path: P
 
 def test_what_is_added_later_leaves_numbers_as_they_are(tmp_path: Path) -> None:
     bring(tmp_path, "german.txt", mapping="ecores-pin")
-    into = bring(tmp_path, "hybrid.txt", mapping="scheduler")
+    into = bring(tmp_path, "hybrid.txt", mapping="unpinned")
     bring(tmp_path, "energy.txt", mapping="ecores-pin")
 
     numbers = [(r["case_number"], r["mapping"], r["repetition"]) for r in records(into)]
-    assert numbers == [(1, "ecores-pin", 1), (2, "scheduler", 1), (1, "ecores-pin", 2)]
+    assert numbers == [(1, "ecores-pin", 1), (2, "unpinned", 1), (1, "ecores-pin", 2)]
 
 
 @pytest.mark.parametrize(
@@ -496,7 +496,7 @@ def test_folders_may_be_part_of_a_pattern() -> None:
 
 def test_blanks_around_a_name_make_no_other_table(tmp_path: Path) -> None:
     bring(tmp_path, "repeated.txt", app=" lulesh ")
-    into = bring(tmp_path, "old.txt", app="lulesh ", mapping="scheduler")
+    into = bring(tmp_path, "old.txt", app="lulesh ", mapping="unpinned")
     (table,) = make_tables(into)
     assert len(table.cells) == 2
 

@@ -15,7 +15,7 @@ from base.errors import ConfigError, UserError
 
 PLAIN = (
     "app,variant,threads,mapping,governor,n,elapsed_mean_s,elapsed_sd_s,energy_pkg_mean_j,cpus\n"
-    'solve,serial,1,scheduler,performance,10,45.073,0.026,2215.08,"0,2"\n'
+    'solve,serial,1,unpinned,performance,10,45.073,0.026,2215.08,"0,2"\n'
     "solve,serial,1,pcores-set,performance,10,1045.189,0.043,,\n"
 )
 
@@ -100,9 +100,9 @@ def test_what_offices_and_pandas_write_is_the_plain_table(
 
 def test_between_semicolons_a_comma_before_three_digits_is_a_decimal_one(tmp_path: Path) -> None:
     header = "app;threads;mapping;elapsed_mean_s;context_switches_mean\n"
-    table = imported(tmp_path, f"{header}solve;1;scheduler;45,073;1.234\n")
-    assert table.splitlines()[1] == "solve,1,scheduler,45.073,1234"
-    tabs = header.replace(";", "\t") + "solve\t1\tscheduler\t45.073\t1,234\n"
+    table = imported(tmp_path, f"{header}solve;1;unpinned;45,073;1.234\n")
+    assert table.splitlines()[1] == "solve,1,unpinned,45.073,1234"
+    tabs = header.replace(";", "\t") + "solve\t1\tunpinned\t45.073\t1,234\n"
     assert "'1,234' may be 1.234 or 1234" in first_mistake(tmp_path, tabs)
 
 
@@ -111,18 +111,18 @@ def test_between_semicolons_a_comma_before_three_digits_is_a_decimal_one(tmp_pat
     [
         (PLAIN.replace("45.073", '"45,073"').replace("0.026", "").replace("0.043", "")
          .replace("1045.189", "").replace("2215.08", ""),
-         "2:41: '45,073' may be 45.073 or 45073; write it as one of them"),
+         "2:40: '45,073' may be 45.073 or 45073; write it as one of them"),
         (PLAIN.replace("45.073", '"45,07"'),
-         "2:41: '45,07' has a decimal comma, and '0.026' in line 2 a decimal point"),
+         "2:40: '45,07' has a decimal comma, and '0.026' in line 2 a decimal point"),
         (office(";").replace("1045,189", "45.189"),
          "3:42: '45.189' has another decimal sign than '45,073' in line 2, or one for thousands"),
         (PLAIN.replace("45.073", "45.07").replace("1045.189", '"45,189"'),
          "3:42: '45,189' has another decimal sign than '45.07' in line 2, or one for thousands"),
         (PLAIN.replace(",", ":"), "1:1: 'app:variant:threads"),
-        (office(";").replace("45,073", "4x"), "2:41: elapsed_mean_s '4x' is not a number such as"),
-        (office(";").replace(";10;", ";1,5;"), "2:38: n '1.5' is not a whole number from 0"),
-        (office(";").replace("45,073", "45.07.3"), "2:41: elapsed_mean_s '45.07.3' is not a num"),
-        (office(";").replace(";performance", ""), "2:50: 9 cells; the first line names 10 columns"),
+        (office(";").replace("45,073", "4x"), "2:40: elapsed_mean_s '4x' is not a number such as"),
+        (office(";").replace(";10;", ";1,5;"), "2:37: n '1.5' is not a whole number from 0"),
+        (office(";").replace("45,073", "45.07.3"), "2:40: elapsed_mean_s '45.07.3' is not a num"),
+        (office(";").replace(";performance", ""), "2:49: 9 cells; the first line names 10 columns"),
         (PLAIN.replace("solve", "nan", 1), "2:1: app is empty in this row"),
         (b"\xff\xfea", "1:1: begins as UTF-16 text and is none; save it as UTF-8"),
     ],

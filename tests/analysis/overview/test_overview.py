@@ -89,7 +89,7 @@ def test_no_line_is_wider_than_the_terminal(tmp_path: Path, width: int) -> None:
 
 
 def test_a_cell_has_a_mark_a_change_and_its_uncertainty(tmp_path: Path) -> None:
-    times = {"scheduler": 1.0, "pcores-set": 0.9, "pcores-pin": 1.0, "ecores-pin": 1.5}
+    times = {"unpinned": 1.0, "pcores-set": 0.9, "pcores-pin": 1.0, "ecores-pin": 1.5}
     text = study(tmp_path, Study(times, noise=0.002))
     (row,) = [line for line in text.splitlines() if line.startswith("lulesh x8")]
     baseline, better, alike, worse = re.split(r"  +", row.removeprefix("lulesh x8").strip())
@@ -101,7 +101,7 @@ def test_a_cell_has_a_mark_a_change_and_its_uncertainty(tmp_path: Path) -> None:
 
 
 def test_a_case_that_lost_runs_to_placement_is_marked_and_not_compared(tmp_path: Path) -> None:
-    records = Study({"scheduler": 1.0, "pcores-set": 0.9, "pcores-pin": 0.9}).records()
+    records = Study({"unpinned": 1.0, "pcores-set": 0.9, "pcores-pin": 0.9}).records()
     for run in records:
         if run["mapping"] == "pcores-pin" and run["repetition"] <= 3:
             run.update(UNPROVED)
@@ -119,7 +119,7 @@ def test_without_a_baseline_no_mean_is_marked(tmp_path: Path) -> None:
 
 
 def test_a_narrow_terminal_gets_a_line_for_each_mapping(tmp_path: Path) -> None:
-    times = dict.fromkeys(("scheduler", "pcores-set", "pcores-pin", "ecores-pin"), 1.0)
+    times = dict.fromkeys(("unpinned", "pcores-set", "pcores-pin", "ecores-pin"), 1.0)
     text = study(tmp_path, Study(times), 36)
     at = text.splitlines().index("lulesh x8")
     names = [line.split()[0] for line in text.splitlines()[at + 1 : at + 5]]
@@ -128,7 +128,7 @@ def test_a_narrow_terminal_gets_a_line_for_each_mapping(tmp_path: Path) -> None:
 
 def test_columns_of_mappings_that_never_ran_are_one_remark(tmp_path: Path) -> None:
     reason = "the node has no E-cores"
-    records = Study({"scheduler": 1.0, "pcores-pin": 0.9}).records()
+    records = Study({"unpinned": 1.0, "pcores-pin": 0.9}).records()
     gone = [left_out(n, reason) | {"mapping": m, "threads": 8, "variant": "libgomp"}
             for n, m in ((4, "ecores-set"), (5, "ecores-pin"))]  # fmt: skip
     text = study(tmp_path, [*gone, *records])
@@ -167,13 +167,13 @@ def test_what_is_as_good_is_advised_in_as_few_words_as_can_be(tmp_path: Path) ->
 def test_where_nothing_beats_a_named_baseline_its_own_mapping_is_advised(
     tmp_path: Path, other: float
 ) -> None:
-    write(tmp_path, Study({"scheduler": other, "pcores-pin": 1.0}, noise=0.002).records())
+    write(tmp_path, Study({"unpinned": other, "pcores-pin": 1.0}, noise=0.002).records())
     assert said(tmp_path, baseline="pcores-pin")["Decision"] == "pin (pcores-pin)"
 
 
 def test_exceptions_are_named_with_their_gain() -> None:
     decision = said(PUBLISHED)["Decision"]
-    assert decision.startswith("leave unpinned (scheduler) in 9 of 14 configurations; ")
+    assert decision.startswith("leave unpinned in 9 of 14 configurations; ")
     gain = "time -12 %, energy -19 % by means"
     assert f"lulesh x8 powersave: confine (pcores-set), {gain}" in decision
     assert decision.endswith("; undecided in 2")
@@ -187,7 +187,7 @@ def prices(**of_mappings: tuple[float, float]) -> list[Record]:
     """
     times = {mapping: time for mapping, (time, _) in of_mappings.items()}
     energies = {mapping: energy for mapping, (_, energy) in of_mappings.items()}
-    runs = Study({"scheduler": 1.0} | times, {"scheduler": 1.0} | energies).records()
+    runs = Study({"unpinned": 1.0} | times, {"unpinned": 1.0} | energies).records()
     return [
         run | {"elapsed_s": run["elapsed_s"] * (1 + 0.05 * (run["repetition"] * 7 % 11 - 5))}
         if run["mapping"] == "pcores-pin"
@@ -207,7 +207,7 @@ def test_what_is_undecided_first_is_said_first_and_whatever_else_is_decided(
     tmp_path: Path,
 ) -> None:
     runs = prices(**{"pcores-pin": (1.04, 0.75)})
-    printed = {"scheduler": 100.0, "pcores-pin": 150.0}
+    printed = {"unpinned": 100.0, "pcores-pin": 150.0}
     units, better = {"a": "MB/s", "b": "MB/s"}, {"a": "higher", "b": "higher"}
     more = {"metric_units": units, "metric_better": better}
     noise = [1 + 0.0001 * (run["order"] * 7919 % 13 - 6) for run in runs]
@@ -222,9 +222,9 @@ def test_what_is_undecided_first_is_said_first_and_whatever_else_is_decided(
 
 
 def test_what_some_runs_lack_is_not_missing_and_no_command_grants_it(tmp_path: Path) -> None:
-    runs = Study({"scheduler": 1.0, "pcores-pin": 0.9}, {"scheduler": 1.0, "pcores-pin": 0.8})
+    runs = Study({"unpinned": 1.0, "pcores-pin": 0.9}, {"unpinned": 1.0, "pcores-pin": 0.8})
     wrapped = {"energy_pkg_j": None, "unavailable": {"energy_pkg_j": "the counter wrapped"}}
-    in_one = spoilt(runs, "scheduler", [4], **wrapped)
+    in_one = spoilt(runs, "unpinned", [4], **wrapped)
     write(tmp_path, in_one)
     assert said(tmp_path)["Missing"] == "energy in some runs of 1 of 2 cases: the counter wrapped"
     write(tmp_path, spoilt(in_one, "pcores-pin", [2, 5], **wrapped))
@@ -238,7 +238,7 @@ def test_what_some_runs_lack_is_not_missing_and_no_command_grants_it(tmp_path: P
 def test_what_some_imported_runs_lack_is_missing_in_some_runs(tmp_path: Path) -> None:
     (tmp_path / "summaries.csv").write_text(
         "app,threads,mapping,n,elapsed_mean_s,energy_pkg_mean_j,energy_pkg_n,reasons\n"
-        "lu,1,scheduler,5,4.5,9,4,energy_pkg_j: it wrapped\n"
+        "lu,1,unpinned,5,4.5,9,4,energy_pkg_j: it wrapped\n"
         "lu,1,pcores-pin,5,4.5,9,,energy_pkg_j: it wrapped\n"
     )
     assert "energy in some runs: it wrapped" in said(tmp_path)["Missing"].split("; ")
@@ -247,14 +247,14 @@ def test_what_some_imported_runs_lack_is_missing_in_some_runs(tmp_path: Path) ->
 def test_placement_that_means_do_not_explain_is_lost_without_a_reason(tmp_path: Path) -> None:
     (tmp_path / "summaries.csv").write_text(
         "app,threads,mapping,n,unproved,elapsed_mean_s,elapsed_sd_s\n"
-        "lu,1,scheduler,30,1,45.1,0.1\nlu,1,pcores-pin,30,0,40.1,0.1\n"
+        "lu,1,unpinned,30,1,45.1,0.1\nlu,1,pcores-pin,30,0,40.1,0.1\n"
     )
-    assert said(tmp_path)["Lost"] == "1 of 60 runs without proof of placement: scheduler"
+    assert said(tmp_path)["Lost"] == "1 of 60 runs without proof of placement: unpinned"
 
 
 def test_cases_without_a_good_run_count_among_those_that_are_not_compared(tmp_path: Path) -> None:
     violated = {"status": "placement-violated", "reason": "thread 2 was on CPU 9"}
-    runs = Study({"scheduler": 1.0, "pcores-set": 1.0, "pcores-pin": 0.9})
+    runs = Study({"unpinned": 1.0, "pcores-set": 1.0, "pcores-pin": 0.9})
     write(tmp_path, spoilt(spoilt(runs, "pcores-set", **violated), "pcores-pin", **violated))
     lost = "20 of 30 runs placed elsewhere: pcores-set, pcores-pin"
     assert said(tmp_path)["Lost"] == f"{lost}; 2 cases not compared for it"
@@ -262,7 +262,7 @@ def test_cases_without_a_good_run_count_among_those_that_are_not_compared(tmp_pa
 
 def test_the_command_that_would_decide_says_how_much_and_how_long(tmp_path: Path) -> None:
     folder = tmp_path / "paper-serial" / "node1"
-    runs = Study({"scheduler": 1.0, "pcores-pin": 0.99}, repetitions=5, noise=0.05).records()
+    runs = Study({"unpinned": 1.0, "pcores-pin": 0.99}, repetitions=5, noise=0.05).records()
     text = study(folder, [run | {"study_file": "quick"} for run in runs], 200)
     (line,) = [line for line in text.splitlines() if line.startswith("Next ")]
     assert line.split(maxsplit=1)[1].startswith("pinstudy run quick --undecided --results ")
@@ -273,7 +273,7 @@ def test_the_command_that_would_decide_says_how_much_and_how_long(tmp_path: Path
 def test_the_time_to_decide_is_that_of_undecided_cases_and_of_no_region(tmp_path: Path) -> None:
     folder = tmp_path / "paper-serial" / "node1"
     solve = {"executions": 2, "elapsed_s": 30.0, "mark_s": 0.0001, "unavailable": {}}
-    times = {"scheduler": 1.0, "pcores-set": 1.0, "pcores-pin": 0.99}
+    times = {"unpinned": 1.0, "pcores-set": 1.0, "pcores-pin": 0.99}
     ended = {"status": "timeout", "elapsed_s": 600.0, "reason": "ended after its limit of 600 s"}
     runs = spoilt(Study(times, repetitions=5, noise=0.05), "pcores-set", **ended)
     more = {"study_file": "quick", "regions": {"solve": solve}}
@@ -288,7 +288,7 @@ def test_a_study_without_a_comparison_says_so(tmp_path: Path) -> None:
 
 
 def test_texts_of_records_control_no_terminal(tmp_path: Path) -> None:
-    runs = Study({"scheduler": 1.0, "pcores-pin": 0.9}).records()
+    runs = Study({"unpinned": 1.0, "pcores-pin": 0.9}).records()
     evil = {"app": "a\x1b[2Jb\n", "governor": "\x9b1mbold"}
     text = study(tmp_path, [run | evil for run in runs])
     assert not set("\x1b\x9b") & set(text)
@@ -301,7 +301,7 @@ def test_the_fastest_of_all_thread_counts_has_its_gain_and_its_line(tmp_path: Pa
     name, line = said(tmp_path)["Fastest"].split("; `")
     found = re.fullmatch(
         r"4 threads, pcores-(?:set|pin), governor performance: 11.6 s, -(\d+)(?: to -(\d+))? % "
-        r"against 1 thread, scheduler; not shown to be worse: 1 case",
+        r"against 1 thread, unpinned; not shown to be worse: 1 case",
         name,
     )
     assert found
@@ -329,25 +329,25 @@ def two_teams(times: dict[str, dict[int, float]], slow: dict[str, float]) -> lis
 
 def test_the_fastest_is_so_by_what_is_shown_and_compared(tmp_path: Path) -> None:
     """Two slow runs of 20 make the larger mean, and the grid shows typical times."""
-    times = {"scheduler": {1: 2.0, 2: 1.0}, "pcores-set": {1: 2.0, 2: 0.95}}
+    times = {"unpinned": {1: 2.0, 2: 1.0}, "pcores-set": {1: 2.0, 2: 0.95}}
     write(tmp_path, two_teams(times, {"pcores-set": 2.0}))
     results = open_results(str(tmp_path))
     means = {case.key.case_id: case.time.mean for case in results.cases}
     assert min(means, key=means.__getitem__) == "2-case000000000001"
     best = said(tmp_path)["Fastest"]
-    assert best.startswith("2 threads, pcores-set: 38 s, -53 to -52 % against 1 thread, scheduler")
+    assert best.startswith("2 threads, pcores-set: 38 s, -53 to -52 % against 1 thread, unpinned")
     assert "not shown to be worse" not in best
 
 
 def test_those_that_may_be_as_fast_are_counted(tmp_path: Path) -> None:
     times = {
-        "scheduler": {1: 2.0, 2: 1.1}, "pcores-set": {1: 2.0, 2: 1.0},
+        "unpinned": {1: 2.0, 2: 1.1}, "pcores-set": {1: 2.0, 2: 1.0},
         "pcores-pin": {1: 2.0, 2: 0.9999},
     }  # fmt: skip
     write(tmp_path, two_teams(times, {}))
     best = said(tmp_path)["Fastest"]
     assert re.match(
-        r"2 threads, pcores-(pin|set): 40 s, -50 % against 1 thread, scheduler; "
+        r"2 threads, pcores-(pin|set): 40 s, -50 % against 1 thread, unpinned; "
         r"not shown to be worse: 1 case",
         best,
     )
@@ -363,7 +363,7 @@ def test_gains_of_means_without_deviations_have_no_interval() -> None:
 def test_where_more_threads_are_not_surely_faster_none_is_called_so(tmp_path: Path) -> None:
     runs = [
         record(1, run, threads=threads, table_number=threads, case_id=f"c{threads}",
-               selection="all", binding="none", mapping="scheduler",
+               selection="all", binding="none", mapping="unpinned",
                elapsed_s=40 + 3 * ((run * (4 + threads)) % 7))
         for threads in (1, 2) for run in range(1, 8)
     ]  # fmt: skip
@@ -372,7 +372,7 @@ def test_where_more_threads_are_not_surely_faster_none_is_called_so(tmp_path: Pa
 
 
 def test_a_mapping_without_a_good_run_keeps_its_place(tmp_path: Path) -> None:
-    times = {"scheduler": 1.0, "pcores-set": 0.9, "pcores-pin": 1.0}
+    times = {"unpinned": 1.0, "pcores-set": 0.9, "pcores-pin": 1.0}
     failed = {"status": "failed", "reason": "exit status 3", "elapsed_s": None}
     text = study(tmp_path, spoilt(Study(times), "pcores-pin", **failed))
     (row,) = [line for line in text.splitlines() if line.startswith("lulesh x8")]
@@ -391,7 +391,7 @@ def test_a_study_without_any_good_run_has_an_overview(tmp_path: Path, outcome: s
     assert list(all_figures(results, findings))
     overviews = overviews_of(findings)
     assert [overview.columns for overview in overviews] == [
-        ("scheduler", "pcores-set") if outcome == "failed" else ()
+        ("unpinned", "pcores-set") if outcome == "failed" else ()
     ]
 
 
@@ -399,12 +399,12 @@ def test_runs_are_counted_once_however_many_regions_they_have(tmp_path: Path) ->
     region = {"executions": 2, "elapsed_s": 30.0, "mark_s": 0.0001, "unavailable": {}}
     runs = [
         run | UNPROVED | {"regions": {"solve": region, "io": region}}
-        for run in Study({"scheduler": 1.0, "pcores-pin": 0.9}, repetitions=5).records()
+        for run in Study({"unpinned": 1.0, "pcores-pin": 0.9}, repetitions=5).records()
     ]
-    write(tmp_path, spoilt(runs, "scheduler", [3], status="failed", reason="exit status 3"))
+    write(tmp_path, spoilt(runs, "unpinned", [3], status="failed", reason="exit status 3"))
     remarked = said(tmp_path)
-    assert remarked["Lost"].startswith("10 of 10 runs; 1 failed (exit status 3): scheduler; ")
-    assert "; 9 without proof of placement (too short to look at): scheduler, " in remarked["Lost"]
+    assert remarked["Lost"].startswith("10 of 10 runs; 1 failed (exit status 3): unpinned; ")
+    assert "; 9 without proof of placement (too short to look at): unpinned, " in remarked["Lost"]
 
 
 def scheduled(alike: Sequence[int] = ()) -> list[Record]:
@@ -426,7 +426,7 @@ def scheduled(alike: Sequence[int] = ()) -> list[Record]:
         for threads in (1, 2)
         for first, under, pinned in ((0, "kernel", 0.9), (2, "scx_rusty", 0.7))
         for run in Study(
-            {"scheduler": 1.0, "pcores-pin": 1.0 if threads in alike else pinned},
+            {"unpinned": 1.0, "pcores-pin": 1.0 if threads in alike else pinned},
             seed=threads + first,
             noise=0.002,
         ).records()
@@ -436,7 +436,7 @@ def scheduled(alike: Sequence[int] = ()) -> list[Record]:
 def test_a_case_is_named_with_the_scheduler_that_it_ran_under(tmp_path: Path) -> None:
     runs = [
         run | {"elapsed_s": run["elapsed_s"] * 1.4}
-        if run["case_id"] == "scx_rusty-2-scheduler" and run["repetition"] in (3, 7)
+        if run["case_id"] == "scx_rusty-2-unpinned" and run["repetition"] in (3, 7)
         else run
         for run in scheduled()
     ]
@@ -461,7 +461,7 @@ def test_what_time_does_not_compare_has_a_grid_of_what_its_program_prints(tmp_pa
     """Of two programs of a given time one prints its rate in Gflop/s, the other in GB/s."""
     stream = {"app": "stream", "metric_units": {"rate": "GB/s"}}
     rated = printing(RATES, fixed_time=True)
-    timed = Study({"scheduler": 1.0, "pcores-pin": 0.8, "ecores-pin": 1.1})
+    timed = Study({"unpinned": 1.0, "pcores-pin": 0.8, "ecores-pin": 1.1})
     write(
         tmp_path,
         in_table(0, timed, app="lu") + in_table(1, rated) + in_table(2, rated, **stream),
@@ -475,7 +475,7 @@ def test_what_time_does_not_compare_has_a_grid_of_what_its_program_prints(tmp_pa
 
 
 def test_the_directions_stand_behind_the_marks_that_they_are_of(tmp_path: Path) -> None:
-    timed = Study({"scheduler": 1.0, "pcores-pin": 0.8, "ecores-pin": 1.0})
+    timed = Study({"unpinned": 1.0, "pcores-pin": 0.8, "ecores-pin": 1.0})
     rated = printing(RATES | {"ecores-pin": 100.0}, fixed_time=True)
     write(tmp_path, in_table(0, timed, app="lu") + in_table(1, rated))
     marks = " ".join(shown(tmp_path, 160).split())
@@ -500,11 +500,11 @@ def test_an_exception_is_not_said_of_what_is_undecided(tmp_path: Path) -> None:
     """For energy two settings are decided, one each way; of the others nothing is known."""
     rng = np.random.default_rng(5)
     energies = {1: (0.8, 0.003), 2: (1.2, 0.003)} | dict.fromkeys(range(3, 7), (1.0, 0.1))
-    times = {"scheduler": 1.0, "pcores-pin": 0.9}
+    times = {"unpinned": 1.0, "pcores-pin": 0.9}
     runs = [
         run
         for threads, (energy, noise) in energies.items()
-        for study in [Study(times, {"scheduler": 1.0, "pcores-pin": energy}, seed=threads,
+        for study in [Study(times, {"unpinned": 1.0, "pcores-pin": energy}, seed=threads,
                             noise=noise / 10)]
         for run in in_table(threads, study, threads=threads)
     ]  # fmt: skip
@@ -530,7 +530,7 @@ def test_guests_are_named_by_what_tells_them_apart_and_the_node_is_no_guest() ->
 
 
 def test_a_long_name_of_a_setting_is_wrapped(tmp_path: Path) -> None:
-    runs = Study({"scheduler": 1.0, "pcores-pin": 0.9}).records()
+    runs = Study({"unpinned": 1.0, "pcores-pin": 0.9}).records()
     write(tmp_path, [run | {"app": "a long name " * 8} for run in runs])
     results = open_results(str(tmp_path))
     (overview,) = overviews_of(analyze(results))
@@ -539,7 +539,7 @@ def test_a_long_name_of_a_setting_is_wrapped(tmp_path: Path) -> None:
 
 def test_what_a_program_prints_is_in_the_answer_beside_time(tmp_path: Path) -> None:
     """Printed with a direction, it is an objective of its own."""
-    write(tmp_path, printing({"scheduler": 100.0, "pcores-pin": 158.0}))
+    write(tmp_path, printing({"unpinned": 100.0, "pcores-pin": 158.0}))
     of_time, of_rate = said(tmp_path)["Decision"].split(" | ")
-    assert of_time == "leave unpinned (scheduler)"
+    assert of_time == "leave unpinned"
     assert of_rate == "for Gflop/s (rate): pin (pcores-pin), rate +58 %"

@@ -29,8 +29,8 @@ LACKING = {
     "energy_pkg_j": "powercap: /sys/class/powercap is missing: no energy counters (usual in "
     "virtual machines); perf: no power PMU here",
 }
-EQUAL = {"scheduler": 1.0, "pcores-set": 1.01, "pcores-pin": 0.99}
-PINNED = {"scheduler": 1.0, "pcores-set": 0.95, "pcores-pin": 0.9}
+EQUAL = {"unpinned": 1.0, "pcores-set": 1.01, "pcores-pin": 0.99}
+PINNED = {"unpinned": 1.0, "pcores-set": 0.95, "pcores-pin": 0.9}
 BUSY = {"foreign_cpu_s": 0.9, "foreign_tasks": [{"command": "python3", "cpu_s": 0.8}]}
 
 

@@ -80,8 +80,8 @@ def test_a_whole_run_says_that_marks_took_much_of_its_time(
 
 
 def test_a_verdict_compares_regions_with_the_same_region_of_the_baseline(tmp_path: Path) -> None:
-    shares = {"scheduler": 0.6, "pcores-pin": 0.3}
-    runs = Study({"scheduler": 1.0, "pcores-pin": 1.0}, repetitions=20).records()
+    shares = {"unpinned": 0.6, "pcores-pin": 0.3}
+    runs = Study({"unpinned": 1.0, "pcores-pin": 1.0}, repetitions=20).records()
     for run in runs:
         solve_s = run["elapsed_s"] * shares[run["mapping"]]
         run["regions"] = {"solve": SOLVE | {"elapsed_s": solve_s}}

@@ -160,7 +160,7 @@ def test_two_records_of_one_run_are_reported_with_the_rule_that_chooses(tmp_path
     text = footnotes_of(tmp_path)
 
     assert (
-        "more than one record of 1 run: #1 scheduler under performance, repetition 2 "
+        "more than one record of 1 run: #1 unpinned under performance, repetition 2 "
         "(attempt 1: 40 s; attempt 2: 20 s); the first one counts, by attempt and then by node, "
         "whatever came of it"
     ) in text

@@ -1,7 +1,7 @@
 """A made-up study on a made-up hybrid node: what figures and reports have to show, and a bit more.
 
 Its numbers follow a simple model, so that a test can say what must be seen: P-cores are fast,
-E-cores take twice as long for half the power, the scheduler loses a little to migrations.
+E-cores take twice as long for half the power, unpinned threads lose a little to migrations.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tests.support.results import left_out, record, write
 
 DIGEST = "ab12" * 16
 MAPPINGS = {
-    "scheduler": ("all", "none", "0-15"),
+    "unpinned": ("all", "none", "0-15"),
     "pcores-set": ("pcores", "set", "0,2,4,6,8,10"),
     "pcores-pin": ("pcores", "pin", "0,2,4,6,8,10"),
     "ecores-set": ("ecores", "set", "12-15"),
@@ -32,7 +32,7 @@ STUDY = """# A made-up study of three programs on a hybrid node.
 title: To pin or not to pin, made up
 apps:
   - {app: lulesh, variants: libgomp, sizes: paper, threads: [1, 4]}
-mappings: [scheduler, pcores-set, pcores-pin, ecores-set, ecores-pin]
+mappings: [unpinned, pcores-set, pcores-pin, ecores-set, ecores-pin]
 governors: [performance, powersave]
 repetitions: 10
 """

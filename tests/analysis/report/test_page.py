@@ -87,7 +87,7 @@ def test_what_is_undecided_comes_with_the_command_that_helps(
     tmp_path: Path, repetitions: int, why: str
 ) -> None:
     folder = tmp_path / "paper-serial" / "node1"
-    made = Study({"scheduler": 1.0, "pcores-pin": 0.98}, repetitions=repetitions, noise=0.04)
+    made = Study({"unpinned": 1.0, "pcores-pin": 0.98}, repetitions=repetitions, noise=0.04)
     write(folder, [run | {"study_file": "quick"} for run in made.records()])
     answer = page_of(folder).of("answer")
     assert why in answer
@@ -157,7 +157,7 @@ def test_a_report_has_few_words_beside_its_tables() -> None:
         ("missing-section", "firmware the node node1 /sys/class/dmi/id/bios_version is missing"),
         ("section-5", f"not measured, because {NO_ENERGY}"),
         ("again", "bin/pinstudy run paper-serial.yaml"),
-        ("again", "mappings: [scheduler, pcores-set,"),
+        ("again", "mappings: [unpinned, pcores-set,"),
         ("again", "perf version 6.12"),
         ("again", "6.12.0-made-up"),
         ("again", "14.2.0"),
@@ -300,7 +300,7 @@ def test_excluded_runs_beyond_the_list_are_all_counted(
 def test_all_cases_are_all_that_were_measured(tmp_path: Path) -> None:
     (tmp_path / "summaries.csv").write_text(
         "app,threads,mapping,status,n,elapsed_mean_s,energy_pkg_mean_j,reasons\n"
-        "lu,1,scheduler,measured,5,4.5,9,\n"
+        "lu,1,unpinned,measured,5,4.5,9,\n"
         "lu,1,pcores-pin,measured,5,4.5,,energy_pkg_j: nobody asked\n"
         "lu,1,ecores-pin,skipped,0,,,energy_pkg_j: nobody asked\n"
     )
@@ -345,7 +345,7 @@ def test_a_study_saved_on_windows_is_shown_as_it_can_be_saved(tmp_path: Path) ->
 
 def test_imported_runs_are_not_called_measured_by_pinstudy(tmp_path: Path) -> None:
     folder = tmp_path / "by hand"
-    options: dict[str, str | int | None] = {"app": "lu", "threads": 1, "mapping": "scheduler"}
+    options: dict[str, str | int | None] = {"app": "lu", "threads": 1, "mapping": "unpinned"}
     import_logs([DATA / "perf_logs/three-runs.txt"], folder, options)
 
     page = page_of(folder)
@@ -522,5 +522,5 @@ def test_a_caption_says_whether_values_are_typical_or_means(tmp_path: Path) -> N
     assert "Changes in %" not in page_of(str(tmp_path)).html
     assert "lulesh, 1 thread, performance: mean time" in page_of("published:galante-2025").of()
     runs = tmp_path / "runs"
-    write(runs, Study({"scheduler": 1.0, "pcores-pin": 0.9}).records())
+    write(runs, Study({"unpinned": 1.0, "pcores-pin": 0.9}).records())
     assert "lulesh, 8 threads, performance: typical time" in page_of(str(runs)).of()

@@ -29,7 +29,7 @@ def test_gains_over_threads_that_could_not_move_are_told_in_verdict_and_tables(
 ) -> None:
     (told,) = footnotes(folder, isolated="0-11")
     assert told.startswith("CPUs 0-11 are isolated")
-    assert "over scheduler, pcores-set here" in told
+    assert "over unpinned, pcores-set here" in told
     for command in ("verdict", "tables"):
         shown = " ".join(run_main([command, str(folder)]).stdout.split())
         assert "CPUs 0-11 are isolated" in shown, command

@@ -86,7 +86,7 @@ def divided(tmp_path: Path, crossed: bool = False) -> Results:
 
     When it is `crossed`, every block's two runs are of different nodes: attempts that continued.
     """
-    study = Study({"scheduler": 1.0, "pcores-pin": 1.1}, repetitions=12, noise=0.001)
+    study = Study({"unpinned": 1.0, "pcores-pin": 1.1}, repetitions=12, noise=0.001)
     runs = []
     for run in study.records():
         second = (run["repetition"] + (crossed and run["mapping"] == "pcores-pin")) % 2

@@ -89,14 +89,14 @@ def test_without_numbers_tables_and_rows_are_counted_in_the_order_of_the_file(
     tmp_path: Path,
 ) -> None:
     rows = [ROW.replace("lulesh", app).replace("pcores-pin", mapping)
-            for app, mapping in (("lu", "scheduler"), ("lulesh", "a"), ("lu", "b"))]  # fmt: skip
+            for app, mapping in (("lu", "unpinned"), ("lulesh", "a"), ("lu", "b"))]  # fmt: skip
     cases = summaries(tmp_path, HEADER + "".join(rows))
 
     numbers = [
         (case.key.table.number, case.key.table.app, case.key.number, case.key.mapping)
         for case in cases
     ]
-    assert numbers == [(1, "lu", 1, "scheduler"), (1, "lu", 2, "b"), (2, "lulesh", 1, "a")]
+    assert numbers == [(1, "lu", 1, "unpinned"), (1, "lu", 2, "b"), (2, "lulesh", 1, "a")]
 
 
 @pytest.mark.parametrize(
@@ -161,7 +161,7 @@ def test_without_numbers_tables_and_rows_are_counted_in_the_order_of_the_file(
         (HEADER.replace("elapsed_sd_s", "metric_rate_sd") + ROW.replace(",10,", ",1,"),
          "2:55: metric_rate_sd is of one run, which has no standard deviation"),
         (HEADER.replace("\n", ",case_id\n")
-         + ROW.replace("\n", ",x\n") + ROW.replace("pcores-pin", "scheduler").replace("\n", ",x\n"),
+         + ROW.replace("\n", ",x\n") + ROW.replace("pcores-pin", "unpinned").replace("\n", ",x\n"),
          "3:1: the same case_id as in line 2"),
         (HEADER.replace("elapsed_sd_s", "freq_mean") + ROW,
          "1:60: column 'freq_mean' is not known; did you mean 'freq_mean_ghz'?"),
@@ -368,7 +368,7 @@ def test_whatever_a_file_holds_there_is_no_traceback(
     stream = io.StringIO()
     writer = csv.writer(stream)
     writer.writerow([*header, "app", "threads", "mapping"])
-    writer.writerows([*row, "lulesh", "1", "scheduler"] for row in rows)
+    writer.writerows([*row, "lulesh", "1", "unpinned"] for row in rows)
     with TemporaryDirectory() as name:
         path = Path(name) / "mine.csv"
         path.write_bytes(stream.getvalue().encode("utf-8", "replace"))

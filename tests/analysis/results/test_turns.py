@@ -31,7 +31,7 @@ from tests.support.results import (
     write,
 )
 
-ALIKE = {"scheduler": 1.0, "pcores-set": 1.0, "pcores-pin": 1.0}
+ALIKE = {"unpinned": 1.0, "pcores-set": 1.0, "pcores-pin": 1.0}
 
 
 def drifting(study: Study) -> list[Record]:
@@ -203,7 +203,7 @@ def test_what_is_wrong_with_the_order_spoils_only_its_own_case(tmp_path: Path) -
 
 
 def test_a_record_without_its_place_counts_for_nothing(tmp_path: Path) -> None:
-    records = Study({"scheduler": 1.0, "pcores-pin": 1.0}, sequential=True).records()
+    records = Study({"unpinned": 1.0, "pcores-pin": 1.0}, sequential=True).records()
     records[3] |= {"order": None}
     findings = findings_of(tmp_path, records)
     assert words(findings) == {}

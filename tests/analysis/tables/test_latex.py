@@ -62,7 +62,7 @@ def test_every_table_fits_a_column_whatever_its_texts_hold(tmp_path: Path) -> No
         record(3, 1, mapping=ODD, app=ODD, status="failed", reason=ODD),
         left_out(4, f"no E-cores: {ODD}"),
     ]
-    study = Study({"scheduler": 1.0, "pcores-pin": 0.9}, {"scheduler": 1.0, "pcores-pin": 1.1})
+    study = Study({"unpinned": 1.0, "pcores-pin": 0.9}, {"unpinned": 1.0, "pcores-pin": 1.1})
     table = only_table(findings_of(tmp_path / "study", study))
     publication = "published:galante-2025"
     both = compare(open_results(str(tmp_path / "study")), open_results(publication), 0.01, None)

@@ -156,7 +156,7 @@ def test_machine_readable_rows_are_the_same_in_both_layouts(tmp_path: Path) -> N
 
 def means(time: Stats, n: int | None = 10) -> Case:
     """Return a case of which only the time is known."""
-    return summary(n=n, mapping="scheduler", elapsed_s=time)
+    return summary(n=n, mapping="unpinned", elapsed_s=time)
 
 
 @pytest.mark.parametrize(("layout", "sd"), [("full", "sd (s)"), ("published", "time std (s)")])

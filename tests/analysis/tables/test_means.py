@@ -79,9 +79,9 @@ def test_a_published_table_comes_out_as_it_was_published(
         assert {row.pop(titles.index("n")) for row in rows} == {"10"}
     driver = " (intel_pstate)" if layout == "full" else ""
     assert rows == [
-        ["1", "scheduler", f"performance{driver}", *PUBLISHED[1]],
+        ["1", "unpinned", f"performance{driver}", *PUBLISHED[1]],
         ["3", "pcores-pin", f"performance{driver}", *PUBLISHED[3]],
-        ["6", "scheduler", f"powersave{driver}", *PUBLISHED[6]],
+        ["6", "unpinned", f"powersave{driver}", *PUBLISHED[6]],
     ]
     assert table.notes == ()
 
@@ -217,7 +217,7 @@ def test_runs_that_are_not_averaged_are_counted_where_those_that_are_were_not(
     tmp_path: Path, count: int, runs: str
 ) -> None:
     (tmp_path / "summaries.csv").write_text(
-        f"app,threads,mapping,elapsed_mean_s,excluded\nlu,1,scheduler,45.1,timeout: {count}\n"
+        f"app,threads,mapping,elapsed_mean_s,excluded\nlu,1,unpinned,45.1,timeout: {count}\n"
     )
 
     (table,) = make_tables(tmp_path)

@@ -210,7 +210,7 @@ def test_mistakes_in_imported_metrics_are_told(
     tmp_path: Path, column: str, cell: str, message: str
 ) -> None:
     path = tmp_path / "summaries.csv"
-    path.write_text(f"app,threads,mapping,{column}\nlu,1,scheduler,{cell}\n")
+    path.write_text(f"app,threads,mapping,{column}\nlu,1,unpinned,{cell}\n")
 
     with pytest.raises(ConfigError, match=message):
         read_summaries(path, "not given")
@@ -218,7 +218,7 @@ def test_mistakes_in_imported_metrics_are_told(
 
 def test_an_imported_mean_may_be_below_0(tmp_path: Path) -> None:
     path = tmp_path / "summaries.csv"
-    path.write_text("app,threads,mapping,n,metric_balance_mean\nlu,1,scheduler,5,-3.250\n")
+    path.write_text("app,threads,mapping,n,metric_balance_mean\nlu,1,unpinned,5,-3.250\n")
 
     (table,) = tables_of_cases(read_summaries(path, "not given"))
 

@@ -25,7 +25,7 @@ from tests.support.tools import ROOT
 PUBLICATION = "published:galante-2025"
 # A mapping's time, frequency, migrations, cache misses, energy.
 ROWS = {
-    "scheduler": (18.0, 4.9, 2886, 2.6e9, 2086.4),
+    "unpinned": (18.0, 4.9, 2886, 2.6e9, 2086.4),
     "pcores-pin": (18.5, 4.8, 8, 2.5e9, 1989.1),
 }
 
@@ -86,7 +86,7 @@ def test_large_counts_have_an_exponent_and_other_numbers_four_digits_at_most() -
     ]
     assert table.cells[0] == (
         "1",
-        "scheduler",
+        "unpinned",
         "18.000",
         "0.180",
         "4.90",

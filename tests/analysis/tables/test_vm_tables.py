@@ -27,7 +27,7 @@ def guest_fields(number: int) -> Record:
     return {
         "engine": "vm",
         "study": "paper-vm",
-        "mapping": "scheduler",
+        "mapping": "unpinned",
         "governor": "performance",
         "cpus": "0-7",
         "threads": 4,
@@ -81,7 +81,7 @@ def test_a_table_of_guests_has_what_both_sides_measured_and_what_speaks_against_
     assert render(tables, "text") == snapshot(extension_class=GoldenFile)
     first = next(csv.DictReader(io.StringIO(render(tables, "csv"))))
     assert (first["engine"], first["vcpu_mapping"], first["vcpu_cpus"]) == (
-        "vm", "scheduler", "0-23",
+        "vm", "unpinned", "0-23",
     )  # fmt: skip
     assert (first["vm_cpus"], first["vm_memory_mib"]) == ("8", "16384")
     assert float(first["vcpu_migrations_mean"]) == 201.0
@@ -160,7 +160,7 @@ def test_a_row_by_two_mechanisms_names_them_and_not_its_cpus_twice(tmp_path: Pat
 def test_an_imported_guest_whose_size_is_not_given_has_no_made_up_one(tmp_path: Path) -> None:
     (tmp_path / "summaries.csv").write_text(
         "app,threads,mapping,vcpu_mapping,vm_cpus,elapsed_mean_s\n"
-        "lu,1,scheduler,pcores-pin,,45.1\nlu,2,scheduler,pcores-pin,1,45.1\n"
+        "lu,1,unpinned,pcores-pin,,45.1\nlu,2,unpinned,pcores-pin,1,45.1\n"
     )
 
     captions = [table.caption for table in make_tables(tmp_path)]

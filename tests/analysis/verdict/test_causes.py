@@ -12,7 +12,7 @@ from analysis.verdict_text.configurations import configuration_tables
 from runners.records.disturbances import SHARED, STOLEN
 from tests.support.results import Record, Study, caveats, decision, findings_of, only_table
 
-UNDECIDED = Study({"scheduler": 1.0, "pcores-pin": 0.98}, repetitions=5, noise=0.04)
+UNDECIDED = Study({"unpinned": 1.0, "pcores-pin": 0.98}, repetitions=5, noise=0.04)
 BUSY = {
     "foreign_cpu_s": 0.4,
     "foreign_tasks": [
@@ -67,7 +67,7 @@ def test_the_commonest_neighbours_come_before_the_one_of_the_worst_run(tmp_path:
 def test_what_disturbed_runs_took_more_has_an_interval(
     tmp_path: Path, longer: float, slower: bool
 ) -> None:
-    even = {"scheduler": 1.0, "pcores-pin": 1 / (1 + longer / 2)}
+    even = {"unpinned": 1.0, "pcores-pin": 1 / (1 + longer / 2)}
 
     def made(run: Record) -> Record:
         hit = run["mapping"] == "pcores-pin" and run["repetition"] % 2

@@ -11,7 +11,7 @@ from analysis.verdict_text.configurations import configuration_tables
 from tests.support.results import Record, Study, findings_of, left_out, only_table
 from tests.support.results import cells_by_title as cells
 
-TIMES = {"scheduler": 1.0, "pcores-set": 0.9, "ecores-set": 1.2}
+TIMES = {"unpinned": 1.0, "pcores-set": 0.9, "ecores-set": 1.2}
 DISTURBED = {
     "foreign_cpu_s": 2.0,
     "foreign_tasks": [{"command": "python3", "cpu_s": 1.9, "cpus": "0"}],
@@ -50,7 +50,7 @@ def test_below_it_stand_the_decision_and_its_gain(tmp_path: Path) -> None:
 
 
 def test_what_was_left_out_says_why(tmp_path: Path) -> None:
-    study = Study({"scheduler": 1.0, "pcores-set": 1.0}).records()
+    study = Study({"unpinned": 1.0, "pcores-set": 1.0}).records()
     shared = ("app", "variant", "size", "threads", "schedule", "wait_policy", "table_number")
     absent = left_out(4, "no E-cores") | {name: study[0][name] for name in shared}
     table = times_of(tmp_path, *study, absent)
@@ -61,7 +61,7 @@ def test_what_was_left_out_says_why(tmp_path: Path) -> None:
 def test_disturbed_runs_are_counted_with_who_and_how_much_longer(tmp_path: Path) -> None:
     runs = [
         run | (DISTURBED | {"elapsed_s": run["elapsed_s"] * 1.5} if run["repetition"] % 2 else {})
-        for run in Study({"scheduler": 1.0, "pcores-set": 1.0}, noise=0.01).records()
+        for run in Study({"unpinned": 1.0, "pcores-set": 1.0}, noise=0.01).records()
     ]
     notes = notes_at(times_of(tmp_path, *runs), 0)
     assert any(note.startswith("5 of 10 runs with other tasks") for note in notes)
@@ -70,7 +70,7 @@ def test_disturbed_runs_are_counted_with_who_and_how_much_longer(tmp_path: Path)
 
 
 def test_an_objective_that_was_not_measured_has_no_table(tmp_path: Path) -> None:
-    runs = Study({"scheduler": 1.0, "pcores-set": 1.0}).records()
+    runs = Study({"unpinned": 1.0, "pcores-set": 1.0}).records()
     bare = [{name: value for name, value in run.items() if "energy" not in name} for run in runs]
     tables = configuration_tables(only_table(findings_of(tmp_path / "made", bare)), 0.01)
     assert [table.caption.rpartition(": ")[2] for table in tables] == ["typical time"]

@@ -14,12 +14,12 @@ from analysis.verdict.model import Findings
 from analysis.words.verdict import headline
 from tests.support.results import Record, Study, decision, findings_of, in_table
 
-PIN = {"scheduler": 1.0, "pcores-pin": 0.9}
-SET = {"scheduler": 1.0, "pcores-set": 0.9, "pcores-pin": 0.95}
-LEAVE = {"scheduler": 1.0, "pcores-pin": 1.1}
-SAME = {"scheduler": 1.0, "pcores-set": 1.0, "pcores-pin": 1.1}
-E_CORES = {"scheduler": 1.0, "ecores-pin": 0.9}
-OPEN = {"scheduler": 1.0, "pcores-pin": 0.9999}
+PIN = {"unpinned": 1.0, "pcores-pin": 0.9}
+SET = {"unpinned": 1.0, "pcores-set": 0.9, "pcores-pin": 0.95}
+LEAVE = {"unpinned": 1.0, "pcores-pin": 1.1}
+SAME = {"unpinned": 1.0, "pcores-set": 1.0, "pcores-pin": 1.1}
+E_CORES = {"unpinned": 1.0, "ecores-pin": 0.9}
+OPEN = {"unpinned": 1.0, "pcores-pin": 0.9999}
 ALONE = {"pcores-set": 1.0, "pcores-pin": 0.9}
 
 
@@ -41,9 +41,9 @@ def first_line(findings: Findings) -> str:
     [
         ([PIN], ["pin"], "pin each thread on the P-cores (pcores-pin)"),
         ([SET], ["confine"], "confine the threads to the P-cores (pcores-set)"),
-        ([LEAVE], ["leave"], "leave the threads to the OS scheduler (scheduler)"),
+        ([LEAVE], ["leave"], "leave the threads to the OS scheduler (unpinned)"),
         # Pinning is worse there, and a set no better.
-        ([SAME], ["leave"], "leave the threads to the OS scheduler (scheduler)"),
+        ([SAME], ["leave"], "leave the threads to the OS scheduler (unpinned)"),
         ([OPEN], ["undecided"], "undecided"),
         ([PIN, PIN], ["pin", "pin"], "pin (pcores-pin) in 2 of 2 configurations"),
         ([PIN, PIN, E_CORES], ["pin"] * 3,
@@ -51,7 +51,7 @@ def first_line(findings: Findings) -> str:
         ([PIN, OPEN, PIN], ["pin", "undecided", "pin"],
          "pin (pcores-pin) in 2, undecided in 1 of 3 configurations"),
         ([PIN, LEAVE], ["pin", "leave"],
-         "pin (pcores-pin) in 1, leave (scheduler) in 1 of 2 configurations"),
+         "pin (pcores-pin) in 1, leave (unpinned) in 1 of 2 configurations"),
         ([PIN, ALONE, ALONE], ["pin", "not compared", "not compared"],
          "pin (pcores-pin) in 1, not compared in 2 of 3 configurations"),
     ],
@@ -72,15 +72,15 @@ def test_the_headline_counts_the_decisions(
 
 def guest(run: Record, **of_threads: Any) -> Record:  # noqa: ANN401
     """Return a run in a guest whose virtual CPUs are pinned, or left as the node's threads are."""
-    left = run["mapping"] == "scheduler"
-    of_vcpus = ("scheduler", "all", "none") if left else ("pcores-pin", "pcores", "pin")
+    left = run["mapping"] == "unpinned"
+    of_vcpus = ("unpinned", "all", "none") if left else ("pcores-pin", "pcores", "pin")
     names = ("vcpu_mapping", "vcpu_selection", "vcpu_binding")
     sized = {"engine": "vm", "vm_cpus": 8, "vm_memory_mib": 1024, "vm_accelerator": "kvm"}
     return run | sized | dict(zip(names, of_vcpus, strict=True)) | of_threads
 
 
 def test_a_set_of_cpus_in_a_guest_with_pinned_virtual_cpus_is_no_confining(tmp_path: Path) -> None:
-    study = Study({"scheduler": 1.0, "pcores-pin": 0.9, "pcores-set": 0.902})
+    study = Study({"unpinned": 1.0, "pcores-pin": 0.9, "pcores-set": 0.902})
     findings = findings_of(tmp_path, [guest(run) for run in study.records()])
     found = decision(findings)
     assert (found.choice, found.best and found.best.full_mapping) == (
@@ -90,10 +90,10 @@ def test_a_set_of_cpus_in_a_guest_with_pinned_virtual_cpus_is_no_confining(tmp_p
 
 
 def test_only_virtual_cpus_that_are_pinned_make_a_decision_to_pin(tmp_path: Path) -> None:
-    left = {"mapping": "scheduler", "selection": "all", "binding": "none"}
+    left = {"mapping": "unpinned", "selection": "all", "binding": "none"}
     findings = findings_of(tmp_path, [guest(run, **left) for run in Study(PIN).records()])
     assert decision(findings).choice == "pin"
-    assert first_line(findings) == "pin each virtual CPU on the P-cores (pcores-pin/scheduler)"
+    assert first_line(findings) == "pin each virtual CPU on the P-cores (pcores-pin/unpinned)"
 
 
 def test_a_named_baseline_that_is_best_is_the_decision(tmp_path: Path) -> None:

@@ -36,8 +36,8 @@ from tests.support.results import (
     words,
 )
 
-FASTER = {"scheduler": 1.0, "pcores-set": 0.95, "pcores-pin": 0.9}
-ALIKE = {"scheduler": 1.0, "pcores-pin": 1.0}
+FASTER = {"unpinned": 1.0, "pcores-set": 0.95, "pcores-pin": 0.9}
+ALIKE = {"unpinned": 1.0, "pcores-pin": 1.0}
 # Deviations of ten runs in units of their standard deviation.
 AWAY = [1.2, -0.4, 0.9, -1.5, 0.3, 1.1, -1.3, -0.2, 0.8, -0.9]
 
@@ -52,7 +52,7 @@ def killed_within_block_6(run: Record) -> Record:
 
 def made_after_the_next_block_began(run: Record) -> Record:
     """In turn, but no block ended before the next one began."""
-    return {"order": run["order"] + (0 if run["mapping"] == "scheduler" else 7)}
+    return {"order": run["order"] + (0 if run["mapping"] == "unpinned" else 7)}
 
 
 def in_attempts_of_their_own(run: Record) -> Record:
@@ -78,9 +78,7 @@ def test_runs_of_one_block_and_attempt_are_paired_and_no_others(
     assert ("no attempt of both" in caveats(findings)) == pinned.across_attempts
 
 
-@pytest.mark.parametrize(
-    ("mapping", "status"), [("pcores-pin", "timeout"), ("scheduler", "failed")]
-)
+@pytest.mark.parametrize(("mapping", "status"), [("pcores-pin", "timeout"), ("unpinned", "failed")])
 def test_lost_runs_of_those_compared_are_counted(tmp_path: Path, mapping: str, status: str) -> None:
     records = spoilt(Study(FASTER), mapping, (3,), status=status, reason="too long")
     findings = findings_of(tmp_path, records)
@@ -89,7 +87,7 @@ def test_lost_runs_of_those_compared_are_counted(tmp_path: Path, mapping: str, s
 
 
 def test_a_baseline_without_a_usable_run_says_how_they_ended(tmp_path: Path) -> None:
-    records = spoilt(Study(FASTER), "scheduler", status="failed", reason="too long")
+    records = spoilt(Study(FASTER), "unpinned", status="failed", reason="too long")
     (why,) = decision(findings_of(tmp_path, records)).lacking
     assert (why.code, why.facts) == ("no usable run", {"excluded": {"failed": 10}})
 
@@ -106,7 +104,7 @@ def test_cases_that_could_not_be_compared_are_named(tmp_path: Path) -> None:
 
 
 def test_an_interval_without_1_that_is_undecided_says_why(tmp_path: Path) -> None:
-    mappings = {"scheduler": 1.0} | {f"m{at}": 1.0 for at in range(30)} | {"m7": 0.988}
+    mappings = {"unpinned": 1.0} | {f"m{at}": 1.0 for at in range(30)} | {"m7": 0.988}
     findings = findings_of(tmp_path, Study(mappings, noise=0.012, seed=4))
     comparison = compared(findings, "m7")
     assert comparison.outcome == "undecided"
@@ -133,8 +131,8 @@ def test_one_comparison_is_not_said_to_be_corrected_for_others(tmp_path: Path) -
 
 
 def test_the_explanation_of_losses_is_of_the_least_one(tmp_path: Path) -> None:
-    beside = {"scheduler": {"migrations": 900}, "ecores-set": {"migrations": 0}}
-    study = Study({"scheduler": 1.0, "ecores-pin": 1.4, "ecores-set": 1.2}, beside=beside)
+    beside = {"unpinned": {"migrations": 900}, "ecores-set": {"migrations": 0}}
+    study = Study({"unpinned": 1.0, "ecores-pin": 1.4, "ecores-set": 1.2}, beside=beside)
     found = decision(findings_of(tmp_path, study))
     assert found.explained and found.explained.mapping == "ecores-set"
     assert MeasureChange("migrations", None, 900, 0) in found.goes_with
@@ -144,7 +142,7 @@ def test_what_is_undecided_itself_is_never_as_good_as_the_best(tmp_path: Path) -
     # The baseline's noise of 2 % hides 2.3 %, but not 3.3 %; both faster ones have next to none.
     # Its middle six runs are 0.17 % above 1, the winsorised standard error is 0.88 %: with four
     # degrees of freedom 3.3 % are needed at the level of 4 % for the first of two, 2.6 % then.
-    study = Study({"scheduler": 1.0, "pcores-set": 0.9765, "pcores-pin": 0.9675}, noise=0.0002)
+    study = Study({"unpinned": 1.0, "pcores-set": 0.9765, "pcores-pin": 0.9675}, noise=0.0002)
     findings = findings_of(tmp_path, timed(study, spread_baseline))
     assert words(findings) == {"pcores-set": "undecided", "pcores-pin": "better"}
     (rival,) = decision(findings).as_good
@@ -153,7 +151,7 @@ def test_what_is_undecided_itself_is_never_as_good_as_the_best(tmp_path: Path) -
 
 def spread_baseline(run: Record) -> float:
     """Return a run's time, the baseline's spread by 2 %."""
-    away = AWAY[run["repetition"] - 1] if run["mapping"] == "scheduler" else 0.0
+    away = AWAY[run["repetition"] - 1] if run["mapping"] == "unpinned" else 0.0
     return float(run["elapsed_s"] * (1 + 0.02 * away))
 
 
@@ -185,7 +183,7 @@ def test_equal_values_are_no_proof(
 ) -> None:
     name = "elapsed_s" if objective == "time" else "energy_pkg_j"
     records = [
-        run | {name: baseline if run["mapping"] == "scheduler" else others}
+        run | {name: baseline if run["mapping"] == "unpinned" else others}
         for run in Study(FASTER, FASTER).records()
     ]
     findings = findings_of(tmp_path, records)
@@ -209,7 +207,7 @@ def test_equal_values_are_no_proof(
 def test_runs_without_pairs_and_without_spread_have_no_pairs_either(tmp_path: Path) -> None:
     # A coarse clock, and two slow runs of each, which are trimmed.
     def elapsed_s(run: Record) -> float:
-        times = (3.3, 4.0) if run["mapping"] == "scheduler" else (1.1, 1.6)
+        times = (3.3, 4.0) if run["mapping"] == "unpinned" else (1.1, 1.6)
         return times[run["repetition"] in (4, 7)]
 
     runs = [run | made_after_the_next_block_began(run) for run in Study(FASTER).records()]
@@ -279,7 +277,7 @@ def slowed(study: Study, *mappings: str, repetitions: set[int]) -> list[Record]:
 
 def test_where_mean_and_typical_time_disagree_both_are_shown(tmp_path: Path) -> None:
     study = Study(ALIKE, repetitions=20, noise=0.002)
-    findings = findings_of(tmp_path / "a", slowed(study, "scheduler", repetitions={3, 9, 14}))
+    findings = findings_of(tmp_path / "a", slowed(study, "unpinned", repetitions={3, 9, 14}))
     # Three of twenty runs take 10 % longer: the baseline's mean 1.5 %, its typical time nothing.
     assert words(findings) == {"pcores-pin": "equivalent"}
     assert caveats(findings)["means disagree"]["mean_ratio"] == pytest.approx(0.985, abs=0.002)
@@ -290,9 +288,9 @@ def test_where_mean_and_typical_time_disagree_both_are_shown(tmp_path: Path) -> 
 
 
 def test_slow_runs_are_a_finding_with_an_exact_test(tmp_path: Path) -> None:
-    study = Study({"scheduler": 1.0, "pcores-pin": 0.9}, repetitions=20, noise=0.002)
-    few = findings_of(tmp_path / "a", slowed(study, "scheduler", repetitions={3}))
-    slow = caveats(few, "scheduler")
+    study = Study({"unpinned": 1.0, "pcores-pin": 0.9}, repetitions=20, noise=0.002)
+    few = findings_of(tmp_path / "a", slowed(study, "unpinned", repetitions={3}))
+    slow = caveats(few, "unpinned")
     assert (slow["slow runs"]["runs"], slow["slow runs"]["n"]) == (1, 20)
     assert slow["slow runs"]["most"] == pytest.approx(0.1, abs=0.01)
     assert "many slow runs" not in slow
@@ -300,9 +298,9 @@ def test_slow_runs_are_a_finding_with_an_exact_test(tmp_path: Path) -> None:
     p_slow = compared(few).p_slow
     assert p_slow and p_slow > 0.5
     six = {3, 6, 9, 12, 15, 18}
-    many = findings_of(tmp_path / "b", slowed(study, "scheduler", repetitions=six))
-    assert caveats(many, "scheduler")["slow runs"]["runs"] == 6
-    assert "many slow runs" in caveats(many, "scheduler")
+    many = findings_of(tmp_path / "b", slowed(study, "unpinned", repetitions=six))
+    assert caveats(many, "unpinned")["slow runs"]["runs"] == 6
+    assert "many slow runs" in caveats(many, "unpinned")
     assert caveats(many)["share of slow runs"]["p"] < 0.05
 
 
@@ -310,7 +308,7 @@ def test_of_many_cases_with_slow_runs_none_is_counted_with_those_that_have_none(
     tmp_path: Path,
 ) -> None:
     mappings = [f"m{at}" for at in range(9)]
-    study = Study(dict.fromkeys(["scheduler", *mappings], 1.0), repetitions=60, noise=0.002)
+    study = Study(dict.fromkeys(["unpinned", *mappings], 1.0), repetitions=60, noise=0.002)
     records = slowed(study, *mappings[:8], repetitions=set(range(3, 60, 7)))
     findings = findings_of(tmp_path, records)
     with_slow = [mapping for mapping in study.time if "slow runs" in caveats(findings, mapping)]
@@ -320,13 +318,13 @@ def test_of_many_cases_with_slow_runs_none_is_counted_with_those_that_have_none(
 
 
 def test_different_spreads_are_noted(tmp_path: Path) -> None:
-    study = Study({"scheduler": 1.0, "pcores-pin": 0.9}, noise=0.002)
+    study = Study({"unpinned": 1.0, "pcores-pin": 0.9}, noise=0.002)
     findings = findings_of(tmp_path, timed(study, spread_baseline))
     # Deviations of 0.2 % against some 2 %.
     assert caveats(findings)["unlike spread"]["times"] == pytest.approx(0.1, abs=0.05)
 
 
-PIN = Study({"scheduler": 1.0, "pcores-pin": 0.97}, repetitions=20)
+PIN = Study({"unpinned": 1.0, "pcores-pin": 0.97}, repetitions=20)
 
 
 def continued(study: Study, **fields: Any) -> list[Record]:  # noqa: ANN401
@@ -417,7 +415,7 @@ def test_how_many_runs_show_slow_ones_is_said_of_times_alone(tmp_path: Path) -> 
 
 
 def started(pinned: float, mechanism: str = "likwid-pin") -> Study:
-    times = {"scheduler": 1.0, "pcores-set": 1.0, "pcores-pin": pinned}
+    times = {"unpinned": 1.0, "pcores-set": 1.0, "pcores-pin": pinned}
     beside = {"pcores-set": {"mechanism": "taskset"}, "pcores-pin": {"mechanism": mechanism}}
     return Study(times, beside=beside)
 

@@ -38,7 +38,7 @@ from tests.support.results import (
 )
 
 # The pinned threads' runs that are left are the fastest of all.
-FASTER = {"scheduler": 1.0, "pcores-set": 1.05, "pcores-pin": 0.8}
+FASTER = {"unpinned": 1.0, "pcores-set": 1.05, "pcores-pin": 0.8}
 STUDY = Study(FASTER, repetitions=18)
 HUNG = {"status": "timeout", "reason": "killed after 600 s", "elapsed_s": 600.0}
 ENDS = [{"status": status, "reason": "x"} for status in FINAL if status != OK] + [UNPROVED]
@@ -55,7 +55,7 @@ def test_a_case_that_lost_more_than_a_tenth_is_not_compared_whatever_became_of_i
 ) -> None:
     findings = findings_of(tmp_path, spoilt(STUDY, "pcores-pin", (2, 9), **fields))
     assert words(findings) == {"pcores-set": "worse"}
-    assert decision(findings).best == case_of(findings, "scheduler")
+    assert decision(findings).best == case_of(findings, "unpinned")
     (why,) = decision(findings).lacking
     assert (why.code, why.cases) == ("lost too many", (case_of(findings, "pcores-pin").case_id,))
     assert (why.facts["lost"], why.facts["runs"]) == (2, 18)
@@ -85,7 +85,7 @@ def without_energy(mapping: str, count: int) -> list[Record]:
     return spoilt(study, mapping, range(1, count + 1), **lacking)
 
 
-@pytest.mark.parametrize("mapping", ["pcores-pin", "scheduler"])
+@pytest.mark.parametrize("mapping", ["pcores-pin", "unpinned"])
 def test_values_that_more_than_a_tenth_of_the_runs_lack_are_not_compared(
     tmp_path: Path, mapping: str
 ) -> None:
@@ -133,7 +133,7 @@ def test_outputs_do_not_compare_values_that_are_lacking(tmp_path: Path) -> None:
 
 
 def test_nothing_is_compared_with_a_baseline_that_lost_its_runs(tmp_path: Path) -> None:
-    findings = findings_of(tmp_path, hung("scheduler", 8))
+    findings = findings_of(tmp_path, hung("unpinned", 8))
     assert words(findings) == {}
     lost, unused = decision(findings).lacking
     assert (lost.code, lost.facts["by_cause"]) == ("lost too many", {"timeout": 8})
@@ -177,7 +177,7 @@ def test_all_outputs_of_the_command_line_agree(tmp_path: Path) -> None:
     done = pinstudy(tmp_path, "verdict", "a", "--no-files", status=0)
     said = " ".join(done.stdout.split())
     assert "Lost 12 of 54 runs timed out: pcores-pin; 1 case not compared for it" in said
-    assert "Decision leave unpinned (scheduler)" in said
+    assert "Decision leave unpinned" in said
     assert "not compared: 12 of 18 runs lost, more than a tenth" in said
 
     (data,) = json.loads(pinstudy(tmp_path, "verdict", "a", "--json", "--no-files").stdout)
@@ -201,7 +201,7 @@ def test_all_outputs_of_the_command_line_agree(tmp_path: Path) -> None:
     pinstudy(tmp_path, "card", "a", "--into", "a.json", status=0)
     of_card = " ".join(pinstudy(tmp_path, "verdict", "a.json", status=0).stdout.split())
     assert "not compared: 12 of 18 runs lost, more than a tenth" in of_card
-    assert "Decision leave unpinned (scheduler)" in of_card
+    assert "Decision leave unpinned" in of_card
 
 
 def test_report_and_figures_do_not_recommend_it(tmp_path: Path) -> None:
@@ -224,7 +224,7 @@ def test_its_row_has_no_change_and_says_what_was_lost(tmp_path: Path) -> None:
 
 
 HEADER = "app,threads,mapping,n,elapsed_mean_s,elapsed_sd_s"
-ROWS = ("lu,8,scheduler,10,10.0,0.05", "lu,8,pcores-pin,6,9.5,0.05")
+ROWS = ("lu,8,unpinned,10,10.0,0.05", "lu,8,pcores-pin,6,9.5,0.05")
 
 
 @pytest.mark.parametrize(

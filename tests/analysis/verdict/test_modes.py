@@ -24,7 +24,7 @@ from tests.support.results import (
     write,
 )
 
-ALIKE = {"scheduler": 1.0, "pcores-set": 1.0, "pcores-pin": 1.0}
+ALIKE = {"unpinned": 1.0, "pcores-set": 1.0, "pcores-pin": 1.0}
 FASTER = ALIKE | {"pcores-pin": 0.7}
 SLOW_BLOCKS = {2, 3, 4, 5, 7, 8, 9, 10}
 
@@ -62,7 +62,7 @@ def test_two_modes_are_named_with_their_counts_and_have_no_outcome(tmp_path: Pat
 
 def test_other_cases_keep_their_outcomes(tmp_path: Path) -> None:
     study = timed(
-        Study({"scheduler": 1.0, "pcores-set": 1.0, "pcores-pin": 0.9}), in_modes("pcores-set")
+        Study({"unpinned": 1.0, "pcores-set": 1.0, "pcores-pin": 0.9}), in_modes("pcores-set")
     )
     findings = findings_of(tmp_path, study)
     assert words(findings) == {"pcores-pin": "better"}
@@ -71,18 +71,18 @@ def test_other_cases_keep_their_outcomes(tmp_path: Path) -> None:
 
 
 def test_modes_of_the_baseline_leave_an_outcome_to_cases_beyond_them(tmp_path: Path) -> None:
-    findings = findings_of(tmp_path, timed(Study(FASTER), in_modes("scheduler")))
+    findings = findings_of(tmp_path, timed(Study(FASTER), in_modes("unpinned")))
     assert words(findings) == {"pcores-pin": "better"}
     assert list(case_of(findings, "pcores-set").unclear) == ["time"]
-    assert [mode["runs"] for mode in caveats(findings, "scheduler")["modes"]["modes"]] == [2, 8]
+    assert [mode["runs"] for mode in caveats(findings, "unpinned")["modes"]["modes"]] == [2, 8]
     assert "no typical value" in caveats(findings, "pcores-set")
 
 
 def test_an_outcome_that_holds_for_each_mode_is_one(tmp_path: Path) -> None:
-    study = Study({"scheduler": 1.0, "pcores-pin": 0.7})
-    findings = findings_of(tmp_path, timed(study, in_modes("scheduler")))
+    study = Study({"unpinned": 1.0, "pcores-pin": 0.7})
+    findings = findings_of(tmp_path, timed(study, in_modes("unpinned")))
     assert words(findings) == {"pcores-pin": "better"}
-    assert "modes" in caveats(findings, "scheduler")
+    assert "modes" in caveats(findings, "unpinned")
 
 
 def test_a_step_that_all_cases_share_leaves_outcomes(tmp_path: Path) -> None:
@@ -99,7 +99,7 @@ def test_modes_of_pairs_alone_are_named_as_those(tmp_path: Path) -> None:
     def time(run: Record) -> float:
         return in_modes("pcores-pin")(run) * blocks[int(run["repetition"]) - 1]
 
-    findings = findings_of(tmp_path, timed(Study({"scheduler": 1.0, "pcores-pin": 1.0}), time))
+    findings = findings_of(tmp_path, timed(Study({"unpinned": 1.0, "pcores-pin": 1.0}), time))
     assert not case_of(findings, "pcores-pin").modes
     modes = caveats(findings)["modes of pairs"]
     assert (modes["n"], [mode["pairs"] for mode in modes["modes"]]) == (10, [2, 8])
@@ -122,7 +122,7 @@ def test_the_data_have_them(tmp_path: Path) -> None:
     statistics = {
         row["mapping"]: row["modes"] for row in table["statistics"] if row["objective"] == "time"
     }
-    assert statistics["scheduler"] == []
+    assert statistics["unpinned"] == []
     assert [mode["runs"] for mode in statistics["pcores-pin"]] == [2, 8]
     (row,) = (row for row in table["comparisons"] if row["mapping"] == "pcores-pin")
     assert row["time_outcome"] == "several modes"
@@ -130,7 +130,7 @@ def test_the_data_have_them(tmp_path: Path) -> None:
 
 
 def test_results_side_by_side_name_the_modes_of_each(tmp_path: Path) -> None:
-    for letter, of in (("a", "pcores-pin"), ("b", "scheduler")):
+    for letter, of in (("a", "pcores-pin"), ("b", "unpinned")):
         write(tmp_path / letter, timed(Study(ALIKE), in_modes(of)))
     shown = " ".join(pinstudy(tmp_path, "compare", "a", "b", status=0).stdout.split())
     assert "A: several modes: 2 of 10 about 38 s and 8 about 42 s" in shown
@@ -155,7 +155,7 @@ def test_eight_runs_beyond_all_others_are_a_gain_and_seven_may_be_chance(tmp_pat
         return 20.0 if run["repetition"] % 2 else 30.0
 
     for n, found in ((7, {}), (8, {"pcores-pin": "better"})):
-        study = Study({"scheduler": 1.0, "pcores-pin": 1.0}, repetitions=n)
+        study = Study({"unpinned": 1.0, "pcores-pin": 1.0}, repetitions=n)
         assert words(findings_of(tmp_path / str(n), timed(study, time))) == found
 
 
@@ -168,6 +168,6 @@ def test_a_card_keeps_that_there_is_no_outcome_and_why(tmp_path: Path) -> None:
 
 
 def test_where_nothing_has_an_outcome_the_answer_says_why(tmp_path: Path) -> None:
-    write(tmp_path, timed(Study({"scheduler": 1.0, "pcores-pin": 1.0}), in_modes("pcores-pin")))
+    write(tmp_path, timed(Study({"unpinned": 1.0, "pcores-pin": 1.0}), in_modes("pcores-pin")))
     shown = " ".join(pinstudy(tmp_path, "verdict", ".", status=0).stdout.split())
     assert "Decision none: runs are in several modes, of which none is typical" in shown

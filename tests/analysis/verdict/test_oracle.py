@@ -22,17 +22,17 @@ from tests.support.results import Record, record, write
 
 MARGIN = 0.02
 FIELDS = {"time": "elapsed_s", "energy": "energy_pkg_j", "edp": "edp_js"}
-BINDING = {"scheduler": "none", "pcores-set": "set", "pcores-pin": "pin", "ecores-pin": "pin"}
+BINDING = {"unpinned": "none", "pcores-set": "set", "pcores-pin": "pin", "ecores-pin": "pin"}
 # app -> mapping -> time and energy as multiples of the baseline's, and the runs that were made.
 APPS = {
     "lulesh": {
-        "scheduler": (1.0, 1.0, 12),
+        "unpinned": (1.0, 1.0, 12),
         "pcores-set": (0.97, 0.99, 7),
         "pcores-pin": (0.969, 1.1, 12),
         "ecores-pin": (1.4, 0.8, 5),
     },
     "lu": {
-        "scheduler": (1.0, 1.0, 9),
+        "unpinned": (1.0, 1.0, 9),
         "pcores-set": (1.001, 1.0, 9),
         "pcores-pin": (1.012, 1.03, 4),
         "ecores-pin": (1.06, 0.95, 9),
@@ -70,7 +70,7 @@ def place_in_attempts(run: Record, at: int) -> None:
     in_blocks, last = run["app"] == "lulesh", run["mapping"] == "ecores-pin"
     late = run["block"] >= 6 or last if in_blocks else run["case_number"] == 8
     run["attempt"] = 2 if late else 1
-    run["order"] = at if in_blocks or run["mapping"] == "scheduler" else at + 20
+    run["order"] = at if in_blocks or run["mapping"] == "unpinned" else at + 20
 
 
 def spoilt(run: Record) -> Iterator[Record]:
@@ -115,7 +115,7 @@ def one_run(
         threads=4,
         mapping=mapping,
         binding=BINDING[mapping],
-        selection="all" if mapping == "scheduler" else mapping.split("-")[0],
+        selection="all" if mapping == "unpinned" else mapping.split("-")[0],
         governor=governor,
         elapsed_s=time,
         energy_pkg_j=energy,

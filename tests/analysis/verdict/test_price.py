@@ -18,16 +18,16 @@ from tests.analysis.report.pages import html_of
 from tests.support.results import Study, findings_of, only_table, record, write
 
 # Of each run of a case, beside a package energy of 2215.08 J.
-SCHEDULER = {"energy_by_kind_j": {"P": 1500.0, "E": 300.0}}
+UNPINNED = {"energy_by_kind_j": {"P": 1500.0, "E": 300.0}}
 PINNED = {"energy_by_kind_j": {"P": 1100.5, "E": 7.25}}
 WHY = "no power_core PMU here"
 
 
 def study() -> Study:
     return Study(
-        {"scheduler": 1.0, "pcores-pin": 0.8, "ecores-pin": 1.5},
+        {"unpinned": 1.0, "pcores-pin": 0.8, "ecores-pin": 1.5},
         beside={
-            "scheduler": SCHEDULER,
+            "unpinned": UNPINNED,
             "pcores-pin": PINNED,
             "ecores-pin": {"energy_by_kind_j": {"P": 2.0, "E": 900.0}},
         },
@@ -97,7 +97,7 @@ def test_tables_have_a_column_a_kind_and_csv_can_be_read_again(tmp_path: Path) -
     }
     write(
         tmp_path,
-        [record(1, 1, **SCHEDULER), record(3, 1, **lacking), record(4, 1, **of_one_kind)],
+        [record(1, 1, **UNPINNED), record(3, 1, **lacking), record(4, 1, **of_one_kind)],
     )
     (table,) = make_tables(tmp_path)
 
@@ -137,7 +137,7 @@ def test_of_a_package_that_a_file_of_means_gives_no_energy_there_is_no_share(
 ) -> None:
     (tmp_path / "summaries.csv").write_text(
         "app,threads,mapping,n,elapsed_mean_s,energy_pkg_mean_j,energy_by_kind_P_mean_j\n"
-        "lu,2,scheduler,3,1.5,,4.5\n"
+        "lu,2,unpinned,3,1.5,,4.5\n"
     )
     table = price_table(only_table(analyze(open_results(str(tmp_path)))))
     assert table
@@ -145,7 +145,7 @@ def test_of_a_package_that_a_file_of_means_gives_no_energy_there_is_no_share(
 
 
 def test_published_tables_and_results_without_it_are_as_they_were(tmp_path: Path) -> None:
-    write(tmp_path, [record(1, 1, **SCHEDULER)])
+    write(tmp_path, [record(1, 1, **UNPINNED)])
     (published,) = make_tables(tmp_path, "published")
     assert not any("cores" in column.title for column in published.columns)
 
@@ -157,7 +157,7 @@ def test_published_tables_and_results_without_it_are_as_they_were(tmp_path: Path
 
 
 def test_columns_of_counters_that_were_off_are_marked(tmp_path: Path) -> None:
-    write(tmp_path, [record(1, 1, **SCHEDULER)])
+    write(tmp_path, [record(1, 1, **UNPINNED)])
     cases = open_results(str(tmp_path)).cases
     (table,) = tables_of_cases(cases, off={"energy_by_kind_j": "energy of cores P was off"})
 

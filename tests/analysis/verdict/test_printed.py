@@ -42,7 +42,7 @@ from tests.support.results import (
     write,
 )
 
-RATES = {"scheduler": 100.0, "pcores-pin": 158.0, "ecores-pin": 60.0}
+RATES = {"unpinned": 100.0, "pcores-pin": 158.0, "ecores-pin": 60.0}
 EQUAL = Study(dict.fromkeys(RATES, 1.0))
 
 
@@ -167,7 +167,7 @@ def test_numbers_of_nanoseconds_keep_their_digits_in_seconds(tmp_path: Path) -> 
 
 
 def test_the_largest_gain_of_a_rate_is_the_largest_ratio(tmp_path: Path) -> None:
-    rates = {"scheduler": 100.0, "pcores-set": 120.0, "pcores-pin": 150.0}
+    rates = {"unpinned": 100.0, "pcores-set": 120.0, "pcores-pin": 150.0}
     findings = findings_of(tmp_path, printing(rates))
 
     largest = next(of for of in findings.largest_gains if of.objective == "metric_rate")
@@ -319,7 +319,7 @@ def test_two_results_are_put_side_by_side_by_what_both_print(tmp_path: Path) -> 
     (pair,) = (pair for pair in both.pairs if pair.objective == "metric_rate")
     rows = {row.case.mapping: row for row in pair.rows}
     assert {name: row.agreement for name, row in rows.items()} == {
-        "scheduler": "baseline", "pcores-pin": "agree", "ecores-pin": "agree",
+        "unpinned": "baseline", "pcores-pin": "agree", "ecores-pin": "agree",
     }  # fmt: skip
     direct = rows["pcores-pin"].direct
     assert direct and direct.value == pytest.approx(0.5, rel=2e-3)
@@ -359,7 +359,7 @@ def test_imported_means_have_a_verdict_by_their_metric(tmp_path: Path) -> None:
     rows = [
         "app,threads,mapping,governor,n,metric_rate_mean,metric_rate_sd,metric_rate_unit,"
         "metric_rate_better",
-        "lu,8,scheduler,performance,10,100,0.5,Gflop/s,higher",
+        "lu,8,unpinned,performance,10,100,0.5,Gflop/s,higher",
         "lu,8,pcores-pin,performance,10,158,0.5,Gflop/s,higher",
     ]
     (tmp_path / "summaries.csv").write_text("\n".join([*rows, ""]))

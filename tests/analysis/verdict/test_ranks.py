@@ -47,9 +47,9 @@ def test_the_headline_names_the_table_by_its_ranks(findings: Findings) -> None:
 
 
 def test_ranks_of_another_launcher_are_no_baseline(tmp_path: Path) -> None:
-    write(tmp_path, spoilt(TWO_THREADS.records(), "scheduler", mpi="mpich"))
+    write(tmp_path, spoilt(TWO_THREADS.records(), "unpinned", mpi="mpich"))
     cases = open_results(str(tmp_path)).cases
 
     baselines = baselines_of(cases)
 
-    assert {case.key.mapping for case in cases if case.key.case_id in baselines} == {"scheduler"}
+    assert {case.key.mapping for case in cases if case.key.case_id in baselines} == {"unpinned"}

@@ -29,7 +29,7 @@ from tests.support.results import (
 )
 
 Times = Mapping[str, float]
-KERNEL: Times = {"scheduler": 1.0, "pcores-pin": 0.9}
+KERNEL: Times = {"unpinned": 1.0, "pcores-pin": 0.9}
 
 
 def under(of_schedulers: Mapping[str, Times], **asked: str) -> list[Record]:
@@ -48,7 +48,7 @@ def under(of_schedulers: Mapping[str, Times], **asked: str) -> list[Record]:
 
 
 def test_the_scheduler_that_another_replaces_is_the_baseline_of_all(tmp_path: Path) -> None:
-    studied = under({"kernel": KERNEL, "scx_lavd": {"scheduler": 0.8, "pcores-pin": 0.95}})
+    studied = under({"kernel": KERNEL, "scx_lavd": {"unpinned": 0.8, "pcores-pin": 0.95}})
     findings = findings_of(tmp_path, studied)
     assert [case.number for case in only_table(findings).cases if case.is_baseline] == [1]
     outcomes = {
@@ -62,18 +62,18 @@ def test_the_scheduler_that_another_replaces_is_the_baseline_of_all(tmp_path: Pa
     found = decision(findings)
     assert (found.choice, found.best and found.best.number) == ("leave", 3)
     assert found.gain and found.gain.among == 3
-    assert headline(findings)[0] == "Decision, time: leave the threads to scx_lavd (scheduler)"
+    assert headline(findings)[0] == "Decision, time: leave the threads to scx_lavd (unpinned)"
     (largest, *_) = findings.largest_gains
-    assert largest.case.label == "#3 scheduler (scx_lavd, performance)"
+    assert largest.case.label == "#3 unpinned (scx_lavd, performance)"
     best = as_data(findings)["tables"][0]["decisions"][0]["best"]
-    assert (best["mapping"], best["scheduling"]) == ("scheduler", "scx_lavd")
+    assert (best["mapping"], best["scheduling"]) == ("unpinned", "scx_lavd")
 
 
 @pytest.mark.parametrize(
     ("times", "number", "under_whom"),
     [
-        ({"scheduler": 1.0, "pcores-pin": 0.7}, 4, "scx_lavd"),
-        ({"scheduler": 1.2, "pcores-pin": 1.3}, 2, "the kernel's own scheduler"),
+        ({"unpinned": 1.0, "pcores-pin": 0.7}, 4, "scx_lavd"),
+        ({"unpinned": 1.2, "pcores-pin": 1.3}, 2, "the kernel's own scheduler"),
     ],
 )
 def test_a_mapping_that_gains_is_named_with_its_scheduler(
@@ -88,27 +88,27 @@ def test_a_mapping_that_gains_is_named_with_its_scheduler(
 
 
 def test_where_all_else_is_worse_threads_are_left_to_the_first_scheduler(tmp_path: Path) -> None:
-    slower = {"scheduler": 1.2, "pcores-pin": 1.3}
+    slower = {"unpinned": 1.2, "pcores-pin": 1.3}
     findings = findings_of(
-        tmp_path, under({"kernel": {"scheduler": 1.0, "pcores-pin": 1.1}, "scx_lavd": slower})
+        tmp_path, under({"kernel": {"unpinned": 1.0, "pcores-pin": 1.1}, "scx_lavd": slower})
     )
     assert decision(findings).choice == "leave"
     assert [
         case.comparisons["time"].outcome for case in only_table(findings).cases if case.comparisons
     ] == ["worse"] * 3
     assert headline(findings)[0] == (
-        "Decision, time: leave the threads to the kernel's own scheduler (scheduler)"
+        "Decision, time: leave the threads to the kernel's own scheduler (unpinned)"
     )
 
 
 def test_a_scheduler_that_could_not_be_in_force_gives_its_place_to_the_next(tmp_path: Path) -> None:
-    runs = under({"kernel": KERNEL, "scx_lavd": {"scheduler": 0.8, "pcores-pin": 0.7}})
+    runs = under({"kernel": KERNEL, "scx_lavd": {"unpinned": 0.8, "pcores-pin": 0.7}})
     gone = [
         left_out(number, "only root may load it") | {
             "case_id": f"case{number}", "scheduler": "kernel", "threads": 8, "variant": "libgomp",
             "mapping": mapping,
         }
-        for number, mapping in ((1, "scheduler"), (2, "pcores-pin"))
+        for number, mapping in ((1, "unpinned"), (2, "pcores-pin"))
     ]  # fmt: skip
     findings = findings_of(tmp_path, [*gone, *(run for run in runs if run["case_number"] > 2)])
     assert [case.number for case in only_table(findings).cases if case.is_baseline] == [3]
@@ -168,7 +168,7 @@ def test_rows_of_two_results_are_the_same_only_under_the_same_scheduler(tmp_path
 def test_the_pareto_front_names_the_scheduler(tmp_path: Path) -> None:
     runs = [
         run | {"energy_pkg_j": 100 * run["elapsed_s"], "unavailable": {}}
-        for run in under({"kernel": KERNEL, "scx_lavd": {"scheduler": 0.8, "pcores-pin": 0.95}})
+        for run in under({"kernel": KERNEL, "scx_lavd": {"unpinned": 0.8, "pcores-pin": 0.95}})
     ]
     lines = list(program_notes(only_table(findings_of(tmp_path, runs))))
-    assert any("#3 scheduler (scx_lavd, performance)" in line for line in lines)
+    assert any("#3 unpinned (scx_lavd, performance)" in line for line in lines)

@@ -43,7 +43,7 @@ def runs(*, ends: bool = True, nothing: bool = True) -> list[dict[str, Any]]:
         beside: dict[str, Any] = {
             "case_id": "beside",
             "case_number": 2,
-            "mapping": "scheduler",
+            "mapping": "unpinned",
             "beside": NAME,
             "beside_cpus": "8-11",
             "beside_alone": "other",

@@ -40,7 +40,7 @@ def test_the_answer_itself_doubts_means_of_unlike_deviations(
     tmp_path: Path, row: str, word: str
 ) -> None:
     n = row.split(",")[3]
-    findings = imported(tmp_path, f"lu,8,scheduler,{n},10.0,0.04", row)
+    findings = imported(tmp_path, f"lu,8,unpinned,{n},10.0,0.04", row)
     time = decision(findings, governor="unknown")
     assert time.choice == word
     assert time.unlike_means > 9
@@ -52,16 +52,16 @@ def test_the_answer_itself_doubts_means_of_unlike_deviations(
 
 
 def test_like_deviations_are_not_doubted(tmp_path: Path) -> None:
-    rows = ("lu,8,scheduler,10,10.0,0.04", "lu,8,pcores-pin,10,9.0,0.05")
+    rows = ("lu,8,unpinned,10,10.0,0.04", "lu,8,pcores-pin,10,9.0,0.05")
     findings = imported(tmp_path, *rows)
     assert decision(findings, governor="unknown").unlike_means == 1
 
 
 def test_typical_values_of_runs_need_no_such_doubt(tmp_path: Path) -> None:
-    study = Study({"scheduler": 1.0, "pcores-pin": 0.9})
+    study = Study({"unpinned": 1.0, "pcores-pin": 0.9})
     wild = [
         run | {"elapsed_s": run["elapsed_s"] * (1 + 0.02 * (run["repetition"] % 5))}
-        if run["mapping"] == "scheduler"
+        if run["mapping"] == "unpinned"
         else run
         for run in study.records()
     ]
@@ -71,7 +71,7 @@ def test_typical_values_of_runs_need_no_such_doubt(tmp_path: Path) -> None:
 
 
 def test_compare_doubts_the_words_of_such_results(tmp_path: Path) -> None:
-    rows = ("lu,8,scheduler,10,10.0,0.04", "lu,8,pcores-pin,10,9.0,0.4")
+    rows = ("lu,8,unpinned,10,10.0,0.04", "lu,8,pcores-pin,10,9.0,0.4")
     for name in ("a", "b", "c"):
         imported(tmp_path / name, *rows)
     two = " ".join(pinstudy(tmp_path, "compare", "a", "b", status=0).stdout.split())

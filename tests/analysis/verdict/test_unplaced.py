@@ -34,7 +34,7 @@ from tests.support.results import (
     write,
 )
 
-FASTER = {"scheduler": 1.0, "pcores-set": 1.05, "pcores-pin": 0.4}
+FASTER = {"unpinned": 1.0, "pcores-set": 1.05, "pcores-pin": 0.4}
 STUDY = Study(FASTER, repetitions=20)
 EITHER = pytest.mark.parametrize("fields", [VIOLATED, UNPROVED], ids=["violated", "unproved"])
 
@@ -55,7 +55,7 @@ def test_a_case_that_lost_more_than_a_tenth_is_not_compared_however_fast_its_run
     findings = findings_of(tmp_path, timed(pinned((1, 2, 3), fields), elapsed_s))
     assert words(findings) == {"pcores-set": "worse"}
     time = decision(findings)
-    assert (time.choice, time.best) == ("leave", case_of(findings, "scheduler"))
+    assert (time.choice, time.best) == ("leave", case_of(findings, "unpinned"))
     (lost,) = time.lacking
     assert (lost.code, lost.cases) == ("lost too many", (case_of(findings, "pcores-pin").case_id,))
     cause = "placement-violated" if fields is VIOLATED else "not provable"
@@ -86,7 +86,7 @@ def test_an_unproved_run_never_carries_a_recommendation_alone(tmp_path: Path) ->
     # Of a program that ignores its places only those runs are good that were too short to tell.
     violated = pinned(range(1, 16), VIOLATED)
     findings = findings_of(tmp_path, spoilt(violated, "pcores-pin", range(16, 21), **UNPROVED))
-    assert decision(findings).best == case_of(findings, "scheduler")
+    assert decision(findings).best == case_of(findings, "unpinned")
     assert caveats(findings)["lost too many"]["by_cause"] == {
         "placement-violated": 15, "not provable": 5,
     }  # fmt: skip
@@ -97,14 +97,14 @@ def test_the_pareto_front_says_nothing_of_a_case_that_is_not_compared(tmp_path: 
     # The case whose placement is not proved would beat all others in both.
     records = spoilt(Study(FASTER, FASTER), "pcores-pin", **UNPROVED)
     table = only_table(findings_of(tmp_path, records))
-    assert [case.mapping for case in table.cases if case.on_front] == ["scheduler"]
+    assert [case.mapping for case in table.cases if case.on_front] == ["unpinned"]
     assert list(program_notes(table)) == [
-        "Pareto front of time and energy, by the means of 2 cases: #1 scheduler (performance)"
+        "Pareto front of time and energy, by the means of 2 cases: #1 unpinned (performance)"
     ]
 
 
 def test_without_a_baseline_in_its_place_there_is_no_answer(tmp_path: Path) -> None:
-    findings = findings_of(tmp_path, spoilt(STUDY, "scheduler", range(11, 21), **UNPROVED))
+    findings = findings_of(tmp_path, spoilt(STUDY, "unpinned", range(11, 21), **UNPROVED))
     time = decision(findings)
     assert (time.choice, time.best) == ("not compared", None)
     assert [caveat.code for caveat in time.lacking] == ["lost too many", "no use of the baseline"]

@@ -35,9 +35,9 @@ from tests.support.results import (
     write,
 )
 
-FASTER_ON_P = {"scheduler": 1.0, "pcores-set": 0.95, "pcores-pin": 0.90, "ecores-pin": 1.5}
-PINNED = {"scheduler": 1.0, "pcores-pin": 0.9}
-ALIKE = {"scheduler": 1.0, "pcores-pin": 1.0}
+FASTER_ON_P = {"unpinned": 1.0, "pcores-set": 0.95, "pcores-pin": 0.90, "ecores-pin": 1.5}
+PINNED = {"unpinned": 1.0, "pcores-pin": 0.9}
+ALIKE = {"unpinned": 1.0, "pcores-pin": 1.0}
 
 
 def test_a_gain_in_time_stands_beside_what_it_costs_in_energy(
@@ -45,10 +45,10 @@ def test_a_gain_in_time_stands_beside_what_it_costs_in_energy(
 ) -> None:
     study = Study(
         FASTER_ON_P,
-        {"scheduler": 1.0, "pcores-set": 1.0, "pcores-pin": 1.2, "ecores-pin": 0.7},
+        {"unpinned": 1.0, "pcores-set": 1.0, "pcores-pin": 1.2, "ecores-pin": 0.7},
         governors=("performance", "powersave"),
         beside={
-            "scheduler": {"migrations": 2886, "residency": {"P": 0.969, "E": 0.031}},
+            "unpinned": {"migrations": 2886, "residency": {"P": 0.969, "E": 0.031}},
             "pcores-pin": {"migrations": 8, "residency": {"P": 1.0, "E": 0.0}},
         },
     )
@@ -60,11 +60,11 @@ def test_a_gain_in_time_stands_beside_what_it_costs_in_energy(
     ("times", "choice", "best", "as_good", "lacking"),
     [
         (FASTER_ON_P, "pin", "pcores-pin", [], []),
-        ({"scheduler": 1.0, "pcores-set": 0.9, "pcores-pin": 1.0}, "confine", "pcores-set", [], []),
-        ({"scheduler": 1.0, "pcores-set": 1.1, "ecores-pin": 1.4}, "leave", "scheduler", [], []),
+        ({"unpinned": 1.0, "pcores-set": 0.9, "pcores-pin": 1.0}, "confine", "pcores-set", [], []),
+        ({"unpinned": 1.0, "pcores-set": 1.1, "ecores-pin": 1.4}, "leave", "unpinned", [], []),
         # No mapping gains: some are as good.
-        ({"scheduler": 1.0, "pcores-set": 1.0, "pcores-pin": 1.001, "ecores-pin": 1.4},
-         "leave", "scheduler", ["pcores-set", "pcores-pin"], []),
+        ({"unpinned": 1.0, "pcores-set": 1.0, "pcores-pin": 1.001, "ecores-pin": 1.4},
+         "leave", "unpinned", ["pcores-set", "pcores-pin"], []),
         ({"pcores-set": 1.0, "pcores-pin": 0.9}, "not compared", None, [], ["no baseline"]),
     ],
 )  # fmt: skip
@@ -105,7 +105,7 @@ def test_the_gain_stands_with_its_interval(tmp_path: Path) -> None:
 
 
 def test_mappings_that_do_as_well_as_the_best_are_named(tmp_path: Path) -> None:
-    study = Study({"scheduler": 1.0, "pcores-set": 0.9001, "pcores-pin": 0.9})
+    study = Study({"unpinned": 1.0, "pcores-set": 0.9001, "pcores-pin": 0.9})
     found = decision(findings_of(tmp_path, study))
     (rival,) = found.as_good
     # Which of both is ahead is chance.
@@ -115,7 +115,7 @@ def test_mappings_that_do_as_well_as_the_best_are_named(tmp_path: Path) -> None:
 
 
 def test_noisy_runs_are_undecided_and_say_about_how_many_are_missing(tmp_path: Path) -> None:
-    study = Study({"scheduler": 1.0, "pcores-pin": 0.98}, noise=0.04)
+    study = Study({"unpinned": 1.0, "pcores-pin": 0.98}, noise=0.04)
     ten, nine = (
         findings_of(tmp_path / f"{repetitions}", replace(study, repetitions=repetitions))
         for repetitions in (10, 9)
@@ -137,7 +137,7 @@ def test_noisy_runs_are_undecided_and_say_about_how_many_are_missing(tmp_path: P
 def test_what_is_undecided_ends_with_the_command_that_helps(
     tmp_path: Path, repetitions: int, noise: float, before: str
 ) -> None:
-    study = Study({"scheduler": 1.0, "pcores-pin": 0.98}, repetitions=repetitions, noise=noise)
+    study = Study({"unpinned": 1.0, "pcores-pin": 0.98}, repetitions=repetitions, noise=noise)
     records = [run | {"study_file": "quick"} for run in study.records()]
     findings = findings_of(tmp_path / "paper-serial" / "node1", records)
     assert decision(findings).choice == "undecided"
@@ -180,13 +180,13 @@ def test_results_are_continued_where_they_are_and_copies_are_not(
 
 def test_another_baseline_can_be_named(tmp_path: Path) -> None:
     findings = findings_of(tmp_path, Study(FASTER_ON_P), baseline="pcores-pin")
-    assert words(findings) == dict.fromkeys(["scheduler", "pcores-set", "ecores-pin"], "worse")
+    assert words(findings) == dict.fromkeys(["unpinned", "pcores-set", "ecores-pin"], "worse")
     with pytest.raises(UserError, match="did you mean 'pcores-pin'"):
         findings_of(tmp_path, Study(FASTER_ON_P), baseline="pcores-pn")
 
 
 def test_a_table_without_the_named_baseline_is_told_that_it_lacks_it(tmp_path: Path) -> None:
-    other = in_table(2, Study({"scheduler": 1.0, "pcores-set": 0.9}), threads=2)
+    other = in_table(2, Study({"unpinned": 1.0, "pcores-set": 0.9}), threads=2)
     records = [*Study(PINNED).records(), *other]
     lacks, has = findings_of(tmp_path / "a", records, baseline="pcores-set").tables
     assert has.decisions[0].choice == "confine"
@@ -234,7 +234,7 @@ def test_a_baseline_without_a_table_of_the_study_is_none_of_other_tables(tmp_pat
 
 def test_the_only_case_that_ran_has_nothing_to_be_compared_with(tmp_path: Path) -> None:
     missing = left_out(2, "no E-cores here") | {"threads": 8, "variant": "libgomp"}
-    records = [*Study({"scheduler": 1.0}).records(), missing]
+    records = [*Study({"unpinned": 1.0}).records(), missing]
     assert lacking(findings_of(tmp_path, records)) == ["only case"]
 
 
@@ -265,7 +265,7 @@ def imported(folder: Path, *rows: str, baseline: str | None = None) -> Findings:
 
 
 def test_an_unknown_mapping_does_not_count_as_confining(tmp_path: Path) -> None:
-    rows = ("lu,8,scheduler,10,45.0,0.1", "lu,8,mine,10,40.0,0.1")
+    rows = ("lu,8,unpinned,10,45.0,0.1", "lu,8,mine,10,40.0,0.1")
     findings = imported(tmp_path, *rows)
     (time, *_) = findings.tables[0].decisions
     assert time.choice == "use"
@@ -291,7 +291,7 @@ def test_an_unknown_mapping_does_not_count_as_confining(tmp_path: Path) -> None:
 def test_a_deviation_is_what_was_written_and_what_rounding_hides(
     tmp_path: Path, sd: str, error: float
 ) -> None:
-    rows = (f"lu,8,scheduler,10,45.0,{sd}", f"lu,8,pcores-pin,10,40.0,{sd}")
+    rows = (f"lu,8,unpinned,10,45.0,{sd}", f"lu,8,pcores-pin,10,40.0,{sd}")
     difference = compared(imported(tmp_path, *rows)).difference
     relative = error * (1 / 45**2 + 1 / 40**2) ** 0.5
     assert difference.standard_error == pytest.approx(relative / 10**0.5)
@@ -301,7 +301,7 @@ def in_guests(study: Study, accelerator: str) -> list[Record]:
     return [
         run | {
             "engine": "vm", "vm_cpus": 8, "vm_memory_mib": 1024, "vm_accelerator": accelerator,
-            "vcpu_mapping": run["mapping"], "mapping": "scheduler",
+            "vcpu_mapping": run["mapping"], "mapping": "unpinned",
             "vcpu_selection": run["selection"], "selection": "all",
             "vcpu_binding": run["binding"], "binding": "none",
             "case_id": run["case_id"] + accelerator,
@@ -311,8 +311,8 @@ def in_guests(study: Study, accelerator: str) -> list[Record]:
 
 
 def test_emulated_guests_are_no_answer_for_those_on_kvm(tmp_path: Path) -> None:
-    on_kvm = Study({"scheduler": 1.0, "pcores-pin": 0.9})
-    emulated = Study({"scheduler": 20.0, "pcores-pin": 25.0})
+    on_kvm = Study({"unpinned": 1.0, "pcores-pin": 0.9})
+    emulated = Study({"unpinned": 20.0, "pcores-pin": 25.0})
     kvm, tcg = in_guests(on_kvm, "kvm"), in_guests(emulated, "tcg")
 
     (alone,) = findings_of(tmp_path / "tcg", tcg).tables
@@ -324,7 +324,7 @@ def test_emulated_guests_are_no_answer_for_those_on_kvm(tmp_path: Path) -> None:
     in_kvm = alone.title.replace("an emulated guest", "a guest")
     assert answers == {in_kvm: ["pin"], alone.title: []}
     assert headline(both)[0] == (
-        "Decision, time: pin each virtual CPU on the P-cores (pcores-pin/scheduler)"
+        "Decision, time: pin each virtual CPU on the P-cores (pcores-pin/unpinned)"
     )
     told = "not compared where there are runs under KVM"
     assert [note.endswith(told) for note in both.footnotes if "emulated" in note] == [True]
@@ -338,7 +338,7 @@ def test_guests_of_different_boots_are_not_compared(tmp_path: Path) -> None:
     assert [caveat.code for caveat in time.lacking] == ["out of turn"]
     in_turn = decision(findings_of(tmp_path / "b", in_guests(Study(PINNED), "kvm")))
     assert (in_turn.choice, in_turn.best and in_turn.best.full_mapping) == (
-        "pin", "pcores-pin/scheduler",
+        "pin", "pcores-pin/unpinned",
     )  # fmt: skip
 
 

@@ -92,7 +92,7 @@ def test_a_dynamic_schedule_is_not_recommended_to_who_has_it(tmp_path: Path) -> 
 
 
 def test_verdict_report_and_tables_have_the_division(tmp_path: Path) -> None:
-    study = Study({"scheduler": 1.0, "pcores-pin": 1.2}, beside={"pcores-pin": DIVIDED})
+    study = Study({"unpinned": 1.0, "pcores-pin": 1.2}, beside={"pcores-pin": DIVIDED})
     findings = findings_of(tmp_path, study)
     results = open_results(str(tmp_path))
 

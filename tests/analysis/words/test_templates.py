@@ -45,7 +45,7 @@ def test_powersave_takes_45_percent_more_time_and_66_less_energy_for_serial_lule
     text = render(tables, "text")
     _, governor = text.split("governor: powersave against performance")
     (row,) = [line for line in governor.splitlines() if line.startswith("lulesh serial, 1 thread")]
-    assert row.split("scheduler")[1].split() == ["+45", "+45.1", "to", "+45.2", "-66", "-50"]
+    assert row.split("unpinned")[1].split() == ["+45", "+45.1", "to", "+45.2", "-66", "-50"]
 
 
 def test_what_a_lever_does_is_one_line_with_the_range_and_the_number_of_pairs() -> None:
@@ -132,7 +132,7 @@ def test_a_template_is_one_short_clause_and_its_code_is_documented(code: str) ->
 
 
 def test_how_to_read_a_verdict_has_no_line_of_more_than_25_words(tmp_path: Path) -> None:
-    study = Study({"scheduler": 1.0, "pcores-pin": 0.98}, noise=0.04)
+    study = Study({"unpinned": 1.0, "pcores-pin": 0.98}, noise=0.04)
     for found in (findings_of(tmp_path, study), analyze(open_results("published:galante-2025"))):
         own = [line for line in reading_notes(found) if line not in found.footnotes]
         assert max(len(line.split()) for line in own) <= 25

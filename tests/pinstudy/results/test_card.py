@@ -67,7 +67,7 @@ def test_json_has_the_best_mapping_with_its_widened_interval(cards: Path) -> Non
         if row["results"] == PUBLICATION
         and (row["app"], row["threads"], row["governor"]) == ("lulesh", 8, "powersave")
     )
-    # 22.967 s of pcores-set against 26.034 s of scheduler, in table 7 of the publication.
+    # 22.967 s of pcores-set against 26.034 s of unpinned, in table 7 of the publication.
     assert paper["best_mapping"] == "pcores-set"
     assert paper["ratio"] == pytest.approx(0.8822, abs=1e-4)
     assert paper["ratio_low"] < paper["ratio"] < paper["ratio_high"]

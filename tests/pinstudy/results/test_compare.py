@@ -55,15 +55,15 @@ def test_of_several_nodes_the_default_of_the_site_is_named(
     data = json.loads(pinstudy(tmp_path, "compare", *arguments, "--json", status=0).stdout)
     found = next(of for of in data["one_for_all_nodes"] if of["objective"] == "time")
     # Behind the best at most: 10 of 8 s, 10.5 of 8 s, and 36 of 28 s or 12 of 9 s.
-    assert found["default"] == "scheduler"
+    assert found["default"] == "unpinned"
     worst = {of["mapping"]: of["worst"]["ratio"] for of in found["defaults"]}
-    expected = {"scheduler": 10 / 8, "pcores-set": 10.5 / 8, "pcores-pin": 12 / 9}
+    expected = {"unpinned": 10 / 8, "pcores-set": 10.5 / 8, "pcores-pin": 12 / 9}
     assert worst == pytest.approx(expected, rel=1e-3)
     assert found["lacking"] == {"ecores-set": ["B"]}
     assert [of["worst_on"] for of in found["defaults"]] == ["B", "B", "A"]
     shown = pinstudy(tmp_path, "compare", *arguments, status=0).stdout
     assert "One mapping for all nodes: time" in shown
-    assert "default of the site: scheduler" in shown
+    assert "default of the site: unpinned" in shown
 
 
 def test_several_results_of_one_node_have_no_default_of_a_site(tmp_path: Path) -> None:
@@ -78,10 +78,10 @@ def test_the_verdict_of_a_folder_of_nodes_ends_with_the_default_of_the_site(
 ) -> None:
     three_nodes(tmp_path)
     shown = pinstudy(tmp_path, "verdict", "site", "--no-files", status=0).stdout
-    assert "default of the site: scheduler" in shown.split("One mapping for all nodes: time")[1]
+    assert "default of the site: unpinned" in shown.split("One mapping for all nodes: time")[1]
     answers = json.loads(
         pinstudy(tmp_path, "verdict", "site", "--no-files", "--json", status=0).stdout
     )
     assert [of["results"] for of in answers] == ["site/n1", "site/n2", "site/n3", "site"]
     time = answers[-1]["one_for_all_nodes"][0]
-    assert (time["default"], time["nodes"]) == ("scheduler", ["n1", "n2", "n3"])
+    assert (time["default"], time["nodes"]) == ("unpinned", ["n1", "n2", "n3"])

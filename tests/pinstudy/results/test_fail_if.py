@@ -11,9 +11,9 @@ import pytest
 from tests.support.cli import pinstudy
 from tests.support.results import Study, in_table, left_out, record, spoilt, write
 
-OLD = {"scheduler": 1.0, "pcores-pin": 0.9, "ecores-pin": 1.4}
-NEW = {"scheduler": 1.0, "pcores-pin": 0.93, "ecores-pin": 1.4}
-NEAR = {"scheduler": 1.0, "pcores-pin": 0.98, "ecores-pin": 1.02}
+OLD = {"unpinned": 1.0, "pcores-pin": 0.9, "ecores-pin": 1.4}
+NEW = {"unpinned": 1.0, "pcores-pin": 0.93, "ecores-pin": 1.4}
+NEAR = {"unpinned": 1.0, "pcores-pin": 0.98, "ecores-pin": 1.02}
 # The table of a Study's runs.
 OF_RUNS = {"variant": "libgomp", "threads": 8}
 
@@ -72,7 +72,7 @@ def test_an_outcome_counts_from_its_margin_on_in_its_objective(
 
 
 def test_a_smaller_change_passes_even_where_it_may_be_larger(tmp_path: Path) -> None:
-    mine = study(tmp_path / "mine", {"scheduler": 1.0, "pcores-pin": 1.015}, noise=0.006)
+    mine = study(tmp_path / "mine", {"unpinned": 1.0, "pcores-pin": 1.015}, noise=0.006)
     _, case = verdict(tmp_path, mine, "worse", status=3)
     low, _, high, _ = case.split("  ")[5].split()
     assert 0 < float(low) < 2 < float(high)
@@ -119,8 +119,8 @@ def test_another_kernel_is_told_once(tmp_path: Path) -> None:
 
 def test_a_case_of_one_of_the_results_is_not_compared(tmp_path: Path) -> None:
     old = study(tmp_path / "old", OLD)
-    other = in_table(2, Study({"scheduler": 1.0}), app="lu")
-    write(tmp_path / "new", [*Study({"scheduler": 1.0, "pcores-pin": 0.9}).records(), *other])
+    other = in_table(2, Study({"unpinned": 1.0}), app="lu")
+    write(tmp_path / "new", [*Study({"unpinned": 1.0, "pcores-pin": 0.9}).records(), *other])
     lines = verdict(tmp_path, "new", "worse 2%", "not compared", against=old, status=3)
     assert lines[0].endswith(
         "passed, 0 of 4 cases against old (2 not compared)".replace("old", old)
@@ -133,7 +133,7 @@ def test_a_case_of_one_of_the_results_is_not_compared(tmp_path: Path) -> None:
 
 def test_more_of_a_printed_number_may_be_better(tmp_path: Path) -> None:
     units = {"metric_units": {"rate": "Gflop/s"}, "metric_better": {"rate": "higher"}}
-    rates = {"scheduler": 10.0, "pcores-pin": 9.0, "ecores-pin": 12.0}
+    rates = {"unpinned": 10.0, "pcores-pin": 9.0, "ecores-pin": 12.0}
     runs = [
         run | units | {"metrics": {"rate": rates[run["mapping"]] * run["elapsed_s"] / 40}}
         for run in Study(dict.fromkeys(rates, 1.0)).records()

@@ -18,7 +18,7 @@ from tests.support.tools import ROOT
 LOGS = ROOT / "tests" / "data" / "perf_logs"
 THREE_RUNS = (
     "import", "perf", str(LOGS / "three-runs.txt"), "--app", "sleep", "--threads", "1",
-    "--mapping", "scheduler", "--governor", "performance",
+    "--mapping", "unpinned", "--governor", "performance",
 )  # fmt: skip
 
 
@@ -50,17 +50,17 @@ def test_the_published_numbers_imported_by_a_user_give_the_published_tables(tmp_
 
 def test_all_mistakes_in_means_are_reported_with_line_and_column(tmp_path: Path) -> None:
     (tmp_path / "mine.csv").write_text(
-        "app,threads,mapping,elapsed_mean_s\na,1,scheduler,x\na,0,scheduler,1\n"
+        "app,threads,mapping,elapsed_mean_s\na,1,unpinned,x\na,0,unpinned,1\n"
     )
     done = pinstudy(tmp_path, "import", "summaries", "mine.csv", "--into", "out", status=2)
     first, second = done.stderr.splitlines()
-    assert "mine.csv:2:15: elapsed_mean_s 'x' is not a number" in first
+    assert "mine.csv:2:14: elapsed_mean_s 'x' is not a number" in first
     assert "mine.csv:3:3: threads '0' is not a whole number" in second
     assert not (tmp_path / "out").exists()
 
 
 def test_means_are_not_imported_over_others(tmp_path: Path) -> None:
-    (tmp_path / "mine.csv").write_text("app,threads,mapping\na,1,scheduler\n")
+    (tmp_path / "mine.csv").write_text("app,threads,mapping\na,1,unpinned\n")
     for status in (0, 2):
         done = pinstudy(tmp_path, "import", "summaries", "mine.csv", "--into", "out", status=status)
     assert "holds means already" in done.stderr
@@ -72,7 +72,7 @@ def test_means_that_are_not_on_the_disk_get_no_name(
     def failing(_descriptor: int) -> None:
         raise OSError(errno.EIO, os.strerror(errno.EIO))
 
-    (tmp_path / "mine.csv").write_text("app,threads,mapping\na,1,scheduler\n")
+    (tmp_path / "mine.csv").write_text("app,threads,mapping\na,1,unpinned\n")
     monkeypatch.setattr(os, "fsync", failing)
     done = pinstudy(tmp_path, "import", "summaries", "mine.csv", "--into", "out", status=2)
     assert done.stderr == (
@@ -83,7 +83,7 @@ def test_means_that_are_not_on_the_disk_get_no_name(
 
 
 def test_imported_tables_are_tested_with_the_runs_that_each_measure_has(tmp_path: Path) -> None:
-    means = dict.fromkeys(("scheduler", "pcores-pin"), 1.0)
+    means = dict.fromkeys(("unpinned", "pcores-pin"), 1.0)
     lost = {"energy_pkg_j": None, "edp_js": None, "unavailable": {"energy_pkg_j": "wrapped"}}
     write(tmp_path / "mine", spoilt(Study(means, means), "pcores-pin", {4}, **lost))
 

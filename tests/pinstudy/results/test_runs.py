@@ -52,7 +52,7 @@ def test_every_run_has_a_row_with_its_status_and_reason(tmp_path: Path) -> None:
     assert [row["warmup"] for row in rows] == ["TRUE", "FALSE", "FALSE", "FALSE"]
     assert [row["averaged"] for row in rows] == ["FALSE", "TRUE", "FALSE", "FALSE"]
     run = rows[1]
-    assert (run["results"], run["node_id"], run["mapping"]) == ("mine", "node1", "scheduler")
+    assert (run["results"], run["node_id"], run["mapping"]) == ("mine", "node1", "unpinned")
     assert run["started_at"] == "2025-03-01T12:00:00.000Z"
     assert (run["elapsed_s"], run["cache_misses"]) == ("45.25", "1376989875")
     # What was not measured, and what the case has not.
@@ -186,7 +186,7 @@ def test_parquet_has_the_types_of_the_columns(tmp_path: Path) -> None:
 def test_the_lines_of_pandas_in_the_docs_read_it(tmp_path: Path) -> None:
     (lines,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
     assert len(list(filter(None, lines.splitlines()))) <= 9
-    times = {"scheduler": 1.0, "pcores-pin": 0.9, "ecores-pin": 1.4}
+    times = {"unpinned": 1.0, "pcores-pin": 0.9, "ecores-pin": 1.4}
     failed = record(1, 11, status="failed", threads=8)
     runs = Study(times, noise=0).records()
     write(tmp_path / "mine", [*runs, failed, left_out(6, "no governor powersave")])
@@ -201,7 +201,7 @@ def test_the_lines_of_pandas_in_the_docs_read_it(tmp_path: Path) -> None:
     typical, best, lost = (" ".join(part.split()) for part in printed.getvalue().split("\n\n"))
     assert "performance 56.0 36.0 40.0" in typical
     assert "performance pcores-pin" in best
-    assert f"scheduler {1 / 11:.6f}" in lost
+    assert f"unpinned {1 / 11:.6f}" in lost
 
 
 def test_the_page_of_columns_has_each_and_no_other(tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ def test_latex_of_one_table_has_its_caption_label_and_columns(tmp_path: Path) ->
 
     assert done.stdout.count(r"\begin{table}") == 1
     assert r"\caption{50 \% less}\label{t:a}" in done.stdout
-    assert r"1 & scheduler & performance & 18.288 & 0.160 & 2086 \\" in done.stdout
+    assert r"1 & unpinned & performance & 18.288 & 0.160 & 2086 \\" in done.stdout
 
 
 def test_all_columns_and_the_published_ones_are_there_when_asked_for(tmp_path: Path) -> None:

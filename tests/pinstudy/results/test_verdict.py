@@ -14,7 +14,7 @@ from tests.support.results import Study, write
 
 def write_results(tmp_path: Path) -> Path:
     folder = tmp_path / "results" / "s" / "node1"
-    write(folder, Study({"scheduler": 1.0, "pcores-pin": 0.9, "ecores-pin": 1.4}).records())
+    write(folder, Study({"unpinned": 1.0, "pcores-pin": 0.9, "ecores-pin": 1.4}).records())
     return folder
 
 
@@ -52,14 +52,14 @@ def test_what_holds_across_configurations_is_in_the_json_as_numbers(tmp_path: Pa
     done = pinstudy(tmp_path, "verdict", str(write_results(tmp_path)), "--json", "--no-files")
     (data,) = json.loads(done.stdout)
     levers = {lever["level"]: lever for lever in data["levers"]}
-    assert {(of["factor"], of["reference"]) for of in data["levers"]} == {("mapping", "scheduler")}
+    assert {(of["factor"], of["reference"]) for of in data["levers"]} == {("mapping", "unpinned")}
     time = levers["ecores-pin"]["ranges"]["time"]
     assert time["interval_low"] < time["low"] == time["high"] < time["interval_high"]
     assert time["low"] == pytest.approx(1.4, rel=0.01)
     assert levers["ecores-pin"]["pairs"][0]["missing"]["energy"] == "not measured"
     (losses,) = data["one_for_all"]
     worst = {of["mapping"]: of["worst"]["ratio"] for of in losses["defaults"]}
-    assert list(worst) == ["pcores-pin", "scheduler", "ecores-pin"]
+    assert list(worst) == ["pcores-pin", "unpinned", "ecores-pin"]
     assert worst["ecores-pin"] == pytest.approx(1.4 / 0.9, rel=0.01)
     (best,) = data["best_cases"]
     assert best["ratio"] == pytest.approx(0.9, rel=0.01)
@@ -71,7 +71,7 @@ def test_the_levers_of_the_publication_stand_under_its_overview(tmp_path: Path) 
     overview = done.stdout.split("In detail")[0]
     assert "governor powersave against performance: time " in overview
     _, governor = overview.split("\ngovernor: powersave against performance\n")
-    (row,) = re.findall("^lulesh serial, 1 thread, scheduler +(.*)", governor, re.MULTILINE)
+    (row,) = re.findall("^lulesh serial, 1 thread, unpinned +(.*)", governor, re.MULTILINE)
     # 65.419 of 45.073 s, 760.07 of 2215.08 J.
     assert re.fullmatch(r"\+45 +\+45.1 to \+45.2 +-66 +-50", row)
 

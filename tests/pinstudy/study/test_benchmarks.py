@@ -27,7 +27,7 @@ def test_the_work_of_the_second_name_is_multiplied(kernel: Kernel, tmp_path: Pat
 
 def test_pinstudys_own_clock_is_beside_that_of_each_run(kernel: Kernel, tmp_path: Path) -> None:
     log = tmp_path / "log"
-    pinstudy = Pinstudy("pinstudy", "", "scheduler", tmp_path / "study")
+    pinstudy = Pinstudy("pinstudy", "", "unpinned", tmp_path / "study")
     used = pinstudy.use(kernel.command(0.001, "--log", str(log)), 2)
     spans = read_spans(log)
     assert len(spans) == len(used.reported_s) == 2

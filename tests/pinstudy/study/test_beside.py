@@ -37,7 +37,7 @@ BESIDE = (
 )
 CO_RUNNER = {
     **{"app": "other", "variant": "plain", "size": "small", "threads": 1},
-    "mapping": "scheduler",
+    "mapping": "unpinned",
 }
 
 
@@ -64,7 +64,7 @@ def test_a_co_runner_starts_again_until_the_program_ends_and_runs_alone_as_well(
     assert sorted(runs) == [("main", True), ("other", False)]
     beside, alone = runs["main", True], runs["other", False]
     assert {run["status"] for run in runs.values()} == {"ok"}
-    assert beside["beside"] == "other-plain small x1 scheduler"
+    assert beside["beside"] == "other-plain small x1 unpinned"
     assert beside["beside_alone"] == alone["case_id"]
     assert beside["beside_command"] == alone["command"]
     assert beside["beside_program_digest"] == alone["program_digest"]
@@ -108,7 +108,7 @@ def test_a_run_without_its_co_runner_is_no_good_run(
     write(tmp_path, f"#!/bin/sh\n{WORK}", other)
     pinstudy(tmp_path, "run", "both.yaml", status=1)
     run = by_app(tmp_path)["main", True]
-    name = "other-plain small x1 scheduler"
+    name = "other-plain small x1 unpinned"
     assert (run["status"], run["reason"]) == ("failed", f"its co-runner {name} {reason}")
 
 
@@ -120,7 +120,7 @@ def test_a_run_whose_co_runner_fails_meanwhile_is_not_averaged(tmp_path: Path) -
     pinstudy(tmp_path, "run", "both.yaml")
 
     run = by_app(tmp_path)["main", True]
-    reason = "its co-runner other-plain small x1 scheduler failed: exit status 4"
+    reason = "its co-runner other-plain small x1 unpinned failed: exit status 4"
     assert (run["status"], run["reason"]) == ("failed", reason)
 
 
@@ -170,7 +170,7 @@ def test_a_co_runner_that_something_kills_fails_the_run(tmp_path: Path) -> None:
 
     run = by_app(tmp_path)["main", True]
     assert run["status"] == "failed"
-    name = "other-plain small x1 scheduler"
+    name = "other-plain small x1 unpinned"
     assert run["reason"].startswith(f"its co-runner {name} cannot run: pinstudy-witness was ")
 
 
@@ -197,7 +197,7 @@ def _sleeping(pid: int) -> bool:
 def test_the_plan_shows_co_runners_and_the_cpus_that_both_use(tmp_path: Path) -> None:
     write(tmp_path, OTHER, OTHER, ["nothing", CO_RUNNER | {"mapping": "ecores-pin"}])
     study = tmp_path / "both.yaml"
-    two = study.read_text().replace("mappings: scheduler", "mappings: [pcores-pin, ecores-pin]")
+    two = study.read_text().replace("mappings: unpinned", "mappings: [pcores-pin, ecores-pin]")
     study.write_text(two)
     node = str(build_tree(tmp_path / "node", "i9-14900k-noht"))
     done = pinstudy(tmp_path, "plan", "both.yaml", "--sysroot", node, status=0)
@@ -242,5 +242,5 @@ def test_what_a_co_runner_says_in_its_supervisors_name_fails_the_run(
     run = by_app(tmp_path)["main", True]
     assert run["status"] in ("failed", "timeout")
     if run["status"] == "failed":
-        assert run["reason"].startswith("its co-runner other-plain small x1 scheduler ")
+        assert run["reason"].startswith("its co-runner other-plain small x1 unpinned ")
         assert len(run["reason"]) < 300

@@ -49,7 +49,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def write_waits(folder: Path, order: str = "randomised-blocks") -> None:
-    mappings = ["scheduler", {"name": "other", "selection": "all", "binding": "set"}]
+    mappings = ["unpinned", {"name": "other", "selection": "all", "binding": "set"}]
     write_study(folder, "waits", "wait", "only", mappings=mappings, repetitions=3, order=order)
 
 

@@ -30,7 +30,7 @@ echo "rate $rate.$((runs % 7))"
 {WORK_UNTIL_LOOKED_AT.replace("LOOKS", "looks")}
 """
 RATE = {"rate": {"pattern": r"rate ([\d.]+)", "unit": "Mzones/s", "better": "higher"}}
-MAPPINGS = ["scheduler", "pcores-pin"]
+MAPPINGS = ["unpinned", "pcores-pin"]
 
 Done = subprocess.CompletedProcess[str]
 

@@ -26,7 +26,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def write_nothings(folder: Path, repetitions: object, **keys: object) -> None:
-    mappings = ["scheduler", {"name": "other", "selection": "all", "binding": "set"}]
+    mappings = ["unpinned", {"name": "other", "selection": "all", "binding": "set"}]
     study = {"mappings": mappings, "repetitions": repetitions, "warmup": 1, **keys}
     write_study(folder, "nothings", "nothing", "only", **study)
 
@@ -49,14 +49,14 @@ def test_more_repetitions_in_the_file_continue_the_study(
     pinstudy(folder, "run", "nothings.yaml", status=0)
     write_nothings(folder, then)
     pinstudy(folder, "run", "nothings.yaml", status=0)
-    assert runs_by_mapping(folder) == {"scheduler": 5, "other": 5}
+    assert runs_by_mapping(folder) == {"unpinned": 5, "other": 5}
 
 
 def test_more_repetitions_on_the_command_line_continue_the_study(folder: Path) -> None:
     pinstudy(folder, "run", "nothings.yaml", status=0)
     done = pinstudy(folder, "run", "nothings.yaml", "--repetitions", "5", status=0)
     assert "12 runs, 8 of them done already" in done.stdout
-    assert runs_by_mapping(folder) == {"scheduler": 5, "other": 5}
+    assert runs_by_mapping(folder) == {"unpinned": 5, "other": 5}
     (copy,) = folder.glob("results/nothings/*/study.yaml")
     study = (folder / "nothings.yaml").read_text()
     assert copy.read_text() == f"# Run with --repetitions 5.\n{study}"
@@ -68,7 +68,7 @@ def test_more_repetitions_on_the_command_line_continue_the_study(folder: Path) -
 def test_fewer_repetitions_than_were_made_take_none_away(folder: Path) -> None:
     pinstudy(folder, "run", "nothings.yaml", status=0)
     pinstudy(folder, "run", "nothings.yaml", "--repetitions", "2", status=0)
-    assert runs_by_mapping(folder) == {"scheduler": 3, "other": 3}
+    assert runs_by_mapping(folder) == {"unpinned": 3, "other": 3}
 
 
 @pytest.mark.parametrize(
@@ -122,5 +122,5 @@ def test_the_command_that_ends_a_verdict_continues_the_study(folder: Path) -> No
     assert words == ["pinstudy", "run", "nothings.yaml", "--undecided", "--results", "a b"]
     pinstudy(folder, *words[1:], status=0)
     counts = Counter(r["mapping"] for r in read_records(shard.parent) if not r["warmup"])
-    assert counts["scheduler"] == counts["other"]
+    assert counts["unpinned"] == counts["other"]
     assert 12 < counts["other"] < 100

@@ -23,7 +23,7 @@ SHORT = {"short": {"arguments": "0.02", "estimate": "20 ms"}}
 def nap(folder: Path, **keys: object) -> Path:
     """Write a study of short naps into a folder, and return the folder."""
     write_app(folder, "nap", "/bin/sleep", SHORT)
-    study = {"mappings": ["scheduler", "pcores-pin", "ecores-pin"], "repetitions": 3}
+    study = {"mappings": ["unpinned", "pcores-pin", "ecores-pin"], "repetitions": 3}
     write_study(folder, "short", "nap", "short", **study | keys)
     return folder
 
@@ -45,7 +45,7 @@ def test_the_priority_that_programs_inherit_is_recorded(tmp_path: Path, batch: b
         if batch:
             os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
 
-    folder = nap(tmp_path, mappings=["scheduler"], repetitions=1)
+    folder = nap(tmp_path, mappings=["unpinned"], repetitions=1)
     done = subprocess.run(
         argv("run", "short.yaml"),
         cwd=folder, preexec_fn=be_nice, capture_output=True, text=True, check=False,
@@ -88,7 +88,7 @@ def test_every_record_has_counts_foreign_tasks_and_the_harness_cpus(
         own, used = (
             set(parse_cpulist(text)) for text in (record["harness"]["cpus"], record["cpus"])
         )
-        if record["mapping"] == "scheduler":
+        if record["mapping"] == "unpinned":
             assert own == used
         else:
             assert own and own.isdisjoint(used)

@@ -18,7 +18,7 @@ from tests.support.cli import pinstudy, started
 from tests.support.studies import records, write_app, write_study
 from tests.support.trees import build_tree
 
-MAPPINGS = ["scheduler", {"name": "other", "selection": "all", "binding": "set"}]
+MAPPINGS = ["unpinned", {"name": "other", "selection": "all", "binding": "set"}]
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def ran(folder: Path) -> set[tuple[str, str]]:
 def test_only_the_chosen_cases_run_and_resume(folder: Path) -> None:
     words = ("run", "nothings.yaml", "--only", "two", "--exclude", "other")
     pinstudy(folder, *words, status=0)
-    assert ran(folder) == {("two", "scheduler")}
+    assert ran(folder) == {("two", "unpinned")}
     done = pinstudy(folder, *words, "--repetitions", "2", status=0)
     assert "2 runs, 1 of them done already" in done.stdout
     (copy,) = folder.glob("results/nothings/*/study.yaml")
@@ -48,19 +48,19 @@ def test_only_the_chosen_cases_run_and_resume(folder: Path) -> None:
 def test_a_resume_with_other_options_is_refused_and_names_both(folder: Path) -> None:
     pinstudy(folder, "run", "nothings.yaml", "--only", "two", status=0)
     before = records(folder)
-    for options, now in (([], "no options"), (["--mappings", "scheduler"],) * 2):
+    for options, now in (([], "no options"), (["--mappings", "unpinned"],) * 2):
         done = pinstudy(folder, "run", "nothings.yaml", *options, status=2)
         said = now if isinstance(now, str) else " ".join(now)
         assert f"(run with --only two, and now with {said})" in done.stderr
         assert "--fresh" in done.stderr
     assert records(folder) == before
-    pinstudy(folder, "run", "nothings.yaml", "--mappings", "scheduler", "--fresh", status=0)
-    pinstudy(folder, "run", "nothings.yaml", "--mappings", "scheduler", status=0)
+    pinstudy(folder, "run", "nothings.yaml", "--mappings", "unpinned", "--fresh", status=0)
+    pinstudy(folder, "run", "nothings.yaml", "--mappings", "unpinned", status=0)
 
 
 def test_the_plan_takes_the_same_options(folder: Path) -> None:
     done = pinstudy(folder, "plan", "nothings.yaml", "--only=one", "--only", "other", status=0)
-    assert "1 case" in done.stdout and "scheduler" not in done.stdout
+    assert "1 case" in done.stdout and "unpinned" not in done.stdout
     wrong = pinstudy(folder, "plan", "nothings.yaml", "--only", "onne", status=2)
     assert "did you mean 'one'?" in wrong.stderr and wrong.stderr.count("\n") == 1
 
@@ -90,7 +90,7 @@ def added(done: subprocess.CompletedProcess[str]) -> list[str]:
     ("keys", "expected"),
     [
         ({"mappings": "lpecores-pin"}, ["--mappings"]),
-        ({"mappings": "scheduler", "governors": ["conservative"]}, ["--governors", "current"]),
+        ({"mappings": "unpinned", "governors": ["conservative"]}, ["--governors", "current"]),
         ({"mappings": "lpecores-pin", "governors": "ondemand"}, ["--governors", "--mappings"]),
     ],
 )

@@ -66,8 +66,8 @@ def test_a_killed_study_ends_each_case_where_it_is_precise_and_every_record_says
     assert sum(cut.values()) < sum(repetitions(folder).values())
     assert repetitions(folder) == {"steady": 3, "wild": 7, "bad": 7}
     assert "1 of 3 cases reached ±40 % of the mean time (95 % confidence), after 3" in out
-    assert "precision not reached after 7: nap-plain wild x1 scheduler current: time ±" in out
-    assert "precision not reached after 7: nap-plain bad x1 scheduler current: 0 good runs" in out
+    assert "precision not reached after 7: nap-plain wild x1 unpinned current: time ±" in out
+    assert "precision not reached after 7: nap-plain bad x1 unpinned current: 0 good runs" in out
     assert {record["attempt"] for record in records(folder)} == {1, 2}
     before = records(folder)
     pinstudy(folder, "run", "naps.yaml")

@@ -40,15 +40,15 @@ def test_a_run_that_failed_is_told_with_the_last_line_that_it_wrote(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     run = {
-        "app": "demo", "mapping": "scheduler", "governor": "current", "status": "failed",
+        "app": "demo", "mapping": "unpinned", "governor": "current", "status": "failed",
         "reason": "exit status 127", "stderr_tail": "loading\n\x1b[31mlibgone.so: no file\n",
     }  # fmt: skip
     with TerminalProgress(outline()) as progress:
         progress.finished(run)
         progress.finished(run | {"stderr_tail": ""})
     assert capsys.readouterr().err.splitlines() == [
-        "demo scheduler current: failed: exit status 127 (it said: \ufffd[31mlibgone.so: no file)",
-        "demo scheduler current: failed: exit status 127",
+        "demo unpinned current: failed: exit status 127 (it said: \ufffd[31mlibgone.so: no file)",
+        "demo unpinned current: failed: exit status 127",
     ]
 
 

@@ -23,7 +23,7 @@ apps:
   - {{app: ranks, variants: {mpi}, sizes: small, ranks: 1, threads: 2}}
   - {{app: ranks, variants: {mpi}, sizes: small, ranks: 2, threads: 1}}
 mappings:
-  - scheduler
+  - unpinned
   - {{name: pinned, selection: cores, binding: pin}}
 repetitions: 1
 warmup: 0
@@ -71,9 +71,9 @@ def test_one_rank_of_two_threads_and_two_of_one_are_run_proved_and_reported(
     made = {(run["ranks"], run["threads"], run["mapping"]): run for run in records(tmp_path)}
     assert sorted(made) == [
         (1, 2, "pinned"),
-        (1, 2, "scheduler"),
+        (1, 2, "unpinned"),
         (2, 1, "pinned"),
-        (2, 1, "scheduler"),
+        (2, 1, "unpinned"),
     ]
     assert {(run["status"], run["placement"]["verdict"]) for run in made.values()} == {
         ("ok", "proved")

@@ -38,7 +38,7 @@ def node(tmp_path: Path) -> Iterator[Namespace]:
     short = {"arguments": "0.005", "estimate": "5 ms"}
     long = {"arguments": "0.3", "estimate": "0.3 s"}
     write_app(tmp_path, "nap", tmp_path / "nap.sh", {"short": short, "long": long})
-    mappings, governors = ["scheduler", "pcores-pin", "ecores-pin"], ["performance", "powersave"]
+    mappings, governors = ["unpinned", "pcores-pin", "ecores-pin"], ["performance", "powersave"]
     # Kills at many moments need a study that is not over before them.
     for size, repetitions in (("short", 3), ("long", 5)):
         keys = {"mappings": mappings, "governors": governors, "repetitions": repetitions}

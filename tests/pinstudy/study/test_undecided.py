@@ -22,7 +22,7 @@ from tests.support.cli import pinstudy
 from tests.support.studies import write_app, write_study
 
 MADE = 12
-SPEEDS = {"scheduler": 1.0, "close": 1.012, "fast": 0.5}
+SPEEDS = {"unpinned": 1.0, "close": 1.012, "fast": 0.5}
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def write(folder: Path, repetitions: object) -> None:
         {"name": name, "selection": "all", "binding": "set", "variables": {"NAME": name}}
         for name in ("close", "fast")
     ]
-    mappings = ["scheduler", *others]
+    mappings = ["unpinned", *others]
     study: dict[str, Any] = {"mappings": mappings, "repetitions": repetitions, "warmup": 0}
     write_study(folder, "nothings", "nothing", "only", **study)
 
@@ -75,7 +75,7 @@ def test_undecided_cases_and_their_baseline_alone_are_repeated(folder: Path) -> 
         pinstudy(folder, "plan", "nothings.yaml", "--undecided", "--json", status=0).stdout
     )
     (table,) = planned["tables"]
-    assert [row["mapping"] for row in table["rows"]] == ["scheduler", "close"]
+    assert [row["mapping"] for row in table["rows"]] == ["unpinned", "close"]
 
     pinstudy(folder, "run", "nothings.yaml", "--undecided", status=0)
 
@@ -83,7 +83,7 @@ def test_undecided_cases_and_their_baseline_alone_are_repeated(folder: Path) -> 
     assert after[: len(before)] == before
     made = counts(folder)
     assert made["fast"] == MADE
-    assert made["scheduler"] == made["close"] > MADE
+    assert made["unpinned"] == made["close"] > MADE
     assert len(after) - len(before) == planned["runs_left"] == 2 * (made["close"] - MADE)
     new = after[len(before) :]
     assert {run["repetition_rule"]["undecided"]["look"] for run in new} == {2}
@@ -93,7 +93,7 @@ def test_undecided_cases_and_their_baseline_alone_are_repeated(folder: Path) -> 
 
 
 def test_where_nothing_is_undecided_nothing_runs_and_it_says_so(folder: Path) -> None:
-    timed(folder, {"scheduler": 1.0, "close": 0.8, "fast": 0.5})
+    timed(folder, {"unpinned": 1.0, "close": 0.8, "fast": 0.5})
     before = records(folder)
     for command in ("run", "plan"):
         done = pinstudy(folder, command, "nothings.yaml", "--undecided", status=0)
@@ -110,7 +110,7 @@ def test_a_limit_of_repetitions_is_kept(folder: Path) -> None:
     )
     assert counts(folder) == dict.fromkeys(SPEEDS, MADE)
     pinstudy(folder, *options, str(MADE + 2), status=0)
-    assert counts(folder) == {"scheduler": MADE + 2, "close": MADE + 2, "fast": MADE}
+    assert counts(folder) == {"unpinned": MADE + 2, "close": MADE + 2, "fast": MADE}
 
 
 def test_a_study_that_decides_makes_no_more_of_what_was_decided(folder: Path) -> None:
@@ -118,7 +118,7 @@ def test_a_study_that_decides_makes_no_more_of_what_was_decided(folder: Path) ->
     write(folder, rule)
     pinstudy(folder, "run", "nothings.yaml", "--undecided", status=0)
     made = counts(folder)
-    assert made == {"scheduler": MADE + 2, "close": MADE + 2, "fast": MADE}
+    assert made == {"unpinned": MADE + 2, "close": MADE + 2, "fast": MADE}
     pinstudy(folder, "run", "nothings.yaml", status=0)
     assert counts(folder) == made
 

@@ -42,8 +42,8 @@ case $1 in
 esac
 """
 ONE_KIND = ("pcores-set", "pcores-pin", "ecores-set", "ecores-pin")
-BOTH_KINDS = ("scheduler", "mixed-set", "mixed-pin")
-BOTH = ("scheduler", "pcores-pin")
+BOTH_KINDS = ("unpinned", "mixed-set", "mixed-pin")
+BOTH = ("unpinned", "pcores-pin")
 KILLS = 6
 PINSTUDY = str(ROOT / "bin" / "pinstudy")
 
@@ -121,7 +121,7 @@ def test_each_mapping_of_the_guests_cpus_is_proved_and_timed(
     first, second, *_ = sorted(os.sched_getaffinity(0))
     everywhere = ",".join(map(str, sorted(os.sched_getaffinity(0)))).replace("0,1", "0-1")
     where = {
-        "scheduler": everywhere, "pcores-set": f"{first}", "pcores-pin": f"{first}",
+        "unpinned": everywhere, "pcores-set": f"{first}", "pcores-pin": f"{first}",
         "ecores-set": f"{second}", "ecores-pin": f"{second}",
         "mixed-set": f"{first}-{second}", "mixed-pin": f"{first}",
     }  # fmt: skip
@@ -162,7 +162,7 @@ def test_a_mapping_is_booted_once_for_all_its_runs(folder: Path) -> None:
 
 
 def test_a_panic_is_one_failed_run_whose_console_is_kept(folder: Path) -> None:
-    ended = run(folder, study(folder, "panics", ["scheduler"], ["nap", "panic"], 2))
+    ended = run(folder, study(folder, "panics", ["unpinned"], ["nap", "panic"], 2))
     assert ended.returncode == 0, ended.stderr
     runs = records(folder, "panics")
     by_size = {size: [run for run in runs if run["size"] == size] for size in ("nap", "panic")}
@@ -179,7 +179,7 @@ def test_a_panic_is_one_failed_run_whose_console_is_kept(folder: Path) -> None:
     ("number", "reason"), [(signal.SIGKILL, "it has died"), (signal.SIGSTOP, "it hangs")]
 )
 def test_a_guest_that_dies_or_hangs_fails_one_run(folder: Path, number: int, reason: str) -> None:
-    command = study(folder, "lost", ["scheduler"], ["sleep", "nap"])
+    command = study(folder, "lost", ["unpinned"], ["sleep", "nap"])
     before = guests()
     running = start(folder, command)
     until(lambda: in_the_sleep(before))
@@ -229,7 +229,7 @@ def test_killed_at_any_moment_nothing_is_left_running_and_nothing_is_lost(folder
 @pytest.mark.parametrize("moment", ["results", "boot", "run"])
 def test_stopped_by_a_signal_it_ends_its_guest_first(folder: Path, moment: str) -> None:
     before = guests()
-    running = start(folder, study(folder, "stopped", ["scheduler"], ["sleep"], repetitions=3))
+    running = start(folder, study(folder, "stopped", ["unpinned"], ["sleep"], repetitions=3))
     until(
         {
             "results": lambda: any(folder.glob("results/stopped/*/records")),
@@ -245,7 +245,7 @@ def test_stopped_by_a_signal_it_ends_its_guest_first(folder: Path, moment: str) 
 
 def test_the_supervisor_that_is_killed_takes_qemu_along(folder: Path) -> None:
     before = guests()
-    running = start(folder, study(folder, "kept", ["scheduler"], ["sleep", "nap"]))
+    running = start(folder, study(folder, "kept", ["unpinned"], ["sleep", "nap"]))
     until(lambda: in_the_sleep(before))
     supervisor = next(pid for pid in guests() - before if name_of(pid).startswith("python"))
     os.kill(supervisor, signal.SIGKILL)
@@ -257,7 +257,7 @@ def test_the_supervisor_that_is_killed_takes_qemu_along(folder: Path) -> None:
 def test_a_folder_that_the_guest_lacks_is_reported(folder: Path) -> None:
     with tempfile.TemporaryDirectory(dir="/dev/shm") as name:
         hidden = shutil.copytree(folder, Path(name) / "study")
-        ended = run(hidden, study(hidden, "hidden", ["scheduler"], ["nap"]))
+        ended = run(hidden, study(hidden, "hidden", ["unpinned"], ["nap"]))
         assert ended.returncode == 1
         (record,) = records(hidden, "hidden")
         assert record["status"] == "failed"
@@ -265,7 +265,7 @@ def test_a_folder_that_the_guest_lacks_is_reported(folder: Path) -> None:
 
 
 def test_emulation_is_refused_unless_it_is_allowed(folder: Path) -> None:
-    command = study(folder, "refused", ["scheduler"], ["nap"])
+    command = study(folder, "refused", ["unpinned"], ["nap"])
     ended = subprocess.run(
         command, check=False, cwd=folder, capture_output=True, text=True, timeout=HANG_S
     )

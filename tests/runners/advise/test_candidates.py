@@ -54,16 +54,16 @@ def placements(made: Field) -> list[tuple[object, ...]]:
 def test_a_hybrid_of_24_cores_gets_what_its_kinds_suggest() -> None:
     made = field(i9_14900k_without_smt())
     assert [group.threads for group in made.groups] == [24, 8, 16, 12, 6]
-    assert names(made, 24) == ["scheduler", "cores-pin"]
-    assert {"scheduler", "pcores-set", "pcores-pin"} <= set(names(made, 8))
-    assert {"scheduler", "ecores-set", "ecores-pin", "half-clusters-set"} <= set(names(made, 16))
+    assert names(made, 24) == ["unpinned", "cores-pin"]
+    assert {"unpinned", "pcores-set", "pcores-pin"} <= set(names(made, 8))
+    assert {"unpinned", "ecores-set", "ecores-pin", "half-clusters-set"} <= set(names(made, 16))
     assert {"cores-pin", "mixed-pin"} <= set(names(made, 12))
     assert 10 <= made.size <= 40
 
 
 def test_low_power_cores_are_used_with_others_and_never_alone() -> None:
     made = field(core_ultra_7_164u())
-    assert names(made, 10)[:3] == ["scheduler", "mixed-pin", "mixed-set"]
+    assert names(made, 10)[:3] == ["unpinned", "mixed-pin", "mixed-set"]
     assert not [p for p in placements(made) if set(p[3]) <= {12, 13}]  # type: ignore[call-overload]
     assert any("LP-E-cores alone (CPUs 12-13)" in line for line in made.left_out)
 
@@ -100,7 +100,7 @@ def test_two_cpus_have_few_ways_to_be_used() -> None:
 
 def test_schedules_race_where_threads_are_on_unlike_cpus_or_on_all() -> None:
     made = field(i9_14900k_without_smt(), ("dynamic", "guided", "static"))
-    assert names(made, 24, "guided") == names(made, 24, "static") == ["scheduler", "cores-pin"]
+    assert names(made, 24, "guided") == names(made, 24, "static") == ["unpinned", "cores-pin"]
     assert {group.threads for group in made.groups if group.schedule != "dynamic"} == {24}
 
 
@@ -110,7 +110,7 @@ def test_waiting_races_on_the_same_placements_under_the_reference_s_schedule() -
     made = make_field(context(node), 24, None, ("dynamic", "static"), policies)
     others = [group for group in made.groups if group.wait_policy == "active"]
     assert [(group.threads, group.schedule) for group in others] == [(24, "dynamic")]
-    assert [placed.mapping.name for placed in others[0].placed] == ["scheduler", "cores-pin"]
+    assert [placed.mapping.name for placed in others[0].placed] == ["unpinned", "cores-pin"]
     # One thread waits for no other.
     alone = make_field(context(node), 1, (1,), ("static",), policies)
     assert {group.wait_policy for group in alone.groups} == {"passive"}
@@ -119,7 +119,7 @@ def test_waiting_races_on_the_same_placements_under_the_reference_s_schedule() -
 def test_of_the_thread_counts_asked_for_the_widest_races_schedules() -> None:
     node = i9_14900k_without_smt()
     made = make_field(context(node), 24, (4, 8), ("static", "dynamic"), DEFAULT)
-    assert names(made, 8, "dynamic") == ["scheduler", "mixed-pin"]
+    assert names(made, 8, "dynamic") == ["unpinned", "mixed-pin"]
     # Four threads on both kinds have unlike CPUs, too.
     assert names(made, 4, "dynamic") == ["mixed-pin"]
     assert not names(made, 24, "dynamic")
@@ -130,7 +130,7 @@ def test_the_reference_comes_first_whatever_is_asked_for() -> None:
     for threads, asked in ((24, None), (4, None), (24, (2, 8)), (100, None), (100, (2,))):
         first = make_field(context(node), threads, asked, ("static",), DEFAULT).groups[0]
         assert first.threads == threads
-        assert first.placed[0].mapping.name == "scheduler"
+        assert first.placed[0].mapping.name == "unpinned"
         assert first.placed[0].cpus == node.allowed
         assert first.oversubscribe is (threads > 24)
     assert [
@@ -147,7 +147,7 @@ def test_more_threads_than_cpus_are_told_and_not_tried() -> None:
 def test_a_program_of_one_thread_tries_one_cpu_of_each_kind() -> None:
     made = make_field(context(i9_14900k_without_smt(), "none"), 1, (4,), ("static",), DEFAULT)
     assert {group.threads for group in made.groups} == {1}
-    assert {"scheduler", "pcores-pin", "ecores-pin", "pcores-set"} <= set(names(made, 1))
+    assert {"unpinned", "pcores-pin", "ecores-pin", "pcores-set"} <= set(names(made, 1))
     assert "other thread counts: the program has one thread" in made.left_out
 
 
@@ -162,11 +162,9 @@ def test_a_program_that_counts_its_cpus_races_where_they_are_as_many_as_its_thre
     assert names(made, 16) == ["half-clusters-set", "ecores-set"]
 
 
-def test_without_taskset_only_the_scheduler_is_left() -> None:
+def test_without_taskset_only_the_unpinned_mapping_is_left() -> None:
     made = make_field(context(i9_14900k_without_smt(), tools=()), 24, None, ("static",), DEFAULT)
-    assert {placed.mapping.name for group in made.groups for placed in group.placed} == {
-        "scheduler"
-    }
+    assert {placed.mapping.name for group in made.groups for placed in group.placed} == {"unpinned"}
     assert any("taskset is not installed" in line for line in made.left_out)
 
 

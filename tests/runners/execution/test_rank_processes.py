@@ -24,7 +24,7 @@ from runners.plan.case import Case
 from runners.plan.command_line import Launch, build_launch
 from runners.plan.plan import make_plan
 from runners.records.perf.output import parse_perf_output
-from tests.runners.cases import DEMO, SCHEDULER, study
+from tests.runners.cases import DEMO, UNPINNED, study
 from tests.runners.topologies import topology
 from tests.support.limits import many_open_files
 from tests.support.mpi import ALLOW_ROOT, MPIS, build_ranks, need_mpi
@@ -105,7 +105,7 @@ def test_runtimes_that_bind_every_rank_to_the_same_first_cpu_are_caught(
     # As where a shell's start-up file sets it: the launcher binds nothing, the runtime does.
     binds = f'#!/bin/sh\nOMP_PROC_BIND=true exec {program} "$@"\n'
     trap = write_program(tmp_path / "trap", binds)
-    job = Job(mpi, trap, SCHEDULER)
+    job = Job(mpi, trap, UNPINNED)
     proof = job.proof(job.run())
 
     assert proof.verdict == "violated"

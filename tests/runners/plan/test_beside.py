@@ -18,8 +18,8 @@ from tests.runners.cases import (
     LIBGOMP,
     PCORES_PIN,
     PUBLISHED,
-    SCHEDULER,
     SMALL,
+    UNPINNED,
     study,
 )
 from tests.runners.topologies import i9_14900k_without_smt, two_packages_with_smt
@@ -106,9 +106,9 @@ def test_a_co_runner_that_the_study_has_as_a_case_is_no_case_twice() -> None:
 
 
 def test_co_runners_of_one_build_and_team_share_a_table() -> None:
-    made = plan(beside(None, pinned(), pinned(mapping=SCHEDULER), pinned(threads=2)))
+    made = plan(beside(None, pinned(), pinned(mapping=UNPINNED), pinned(threads=2)))
     added = [(c.table, c.number, c.mapping.name) for c in made.cases if c.table > 1]
-    assert added == [(2, 1, "ecores-pin"), (2, 2, "scheduler"), (3, 1, "ecores-pin")]
+    assert added == [(2, 1, "ecores-pin"), (2, 2, "unpinned"), (3, 1, "ecores-pin")]
 
 
 def test_cpus_that_both_use_are_known_and_allowed() -> None:

@@ -12,7 +12,7 @@ from configs.app import OwnPlacement
 from configs.mapping import Mapping
 from configs.variables import SetVariable
 from runners.plan.command_line import build_launch, program_arguments
-from tests.runners.cases import DEMO, ECORES_SET, LIBGOMP, PCORES_PIN, PCORES_SET, SCHEDULER, case
+from tests.runners.cases import DEMO, ECORES_SET, LIBGOMP, PCORES_PIN, PCORES_SET, UNPINNED, case
 
 TOOLS = {name: f"/usr/bin/{name}" for name in ("taskset", "numactl", "likwid-pin")}
 PROGRAM = Path("/opt/demo-libgomp")
@@ -28,7 +28,7 @@ def test_inherited_openmp_variables_are_removed_and_named() -> None:
         "LIKWID_PIN": "1",
         "OMP_WAIT_POLICY": "passive",
     }
-    launch = build_launch(case(mapping=SCHEDULER, mechanism=None), PROGRAM, inherited, TOOLS)
+    launch = build_launch(case(mapping=UNPINNED, mechanism=None), PROGRAM, inherited, TOOLS)
     assert launch.removed_variables == (
         "GOMP_CPU_AFFINITY",
         "KMP_AFFINITY",
@@ -82,7 +82,7 @@ def test_variables_that_place_no_thread_are_passed_on_and_recorded() -> None:
 
 @pytest.mark.parametrize("name", PLACES_OR_COUNTS)
 def test_variables_that_place_or_count_threads_are_not_passed_on(name: str) -> None:
-    free = case(mapping=SCHEDULER, mechanism=None, wait_policy="runtime-default")
+    free = case(mapping=UNPINNED, mechanism=None, wait_policy="runtime-default")
     launch = build_launch(free, PROGRAM, {name: "1"}, TOOLS)
     assert launch.removed_variables == (name,)
     assert name not in launch.environment and name not in launch.recorded_variables
@@ -263,7 +263,7 @@ def test_a_program_is_told_its_thread_count_in_its_own_way() -> None:
     [
         (PCORES_PIN, (), "{4},{2}"),
         (PCORES_SET, (), "{2,4}"),
-        (SCHEDULER, (), "{2,4}"),
+        (UNPINNED, (), "{2,4}"),
         # Places that the mapping names are those of the node.
         (PCORES_PIN, ((2, 3), (4, 5)), "{2,3},{4,5}"),
     ],

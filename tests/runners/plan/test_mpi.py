@@ -17,7 +17,7 @@ from runners.plan.case import Case, case_fields
 from runners.plan.command_line import Launch, build_launch
 from runners.plan.mpi import multiple_programs, root_problem, started_ranks
 from runners.plan.plan import Plan, make_plan
-from tests.runners.cases import DEMO, SCHEDULER, SMALL, study
+from tests.runners.cases import DEMO, SMALL, UNPINNED, study
 from tests.runners.topologies import topology
 
 NODE = topology([(str(cpu), "P" if cpu < 4 else "E", 0) for cpu in range(8)])
@@ -66,13 +66,13 @@ def launched(mapping: Mapping, mpi: str, ranks: int = 2, **app: object) -> tuple
         ),
         # Ranks with the same words are counted.
         (
-            SCHEDULER,
+            UNPINNED,
             "openmpi",
             f"env {COMMON} /usr/bin/mpirun --bind-to none --map-by slot:OVERSUBSCRIBE -n 2 "
             "/bin/demo-mpi -s 10",
         ),
         (
-            SCHEDULER,
+            UNPINNED,
             "srun",
             f"env {COMMON} /usr/bin/srun --cpu-bind=none --overlap -n 2 /bin/demo-mpi -s 10",
         ),
@@ -175,7 +175,7 @@ def test_cores_that_every_rank_would_take_are_left_out() -> None:
 def test_a_launcher_that_is_not_there_is_named() -> None:
     variant = Variant("libgomp", "demo-mpi", "libgomp", mpi="mpich")
     choice = AppChoice(replace(DEMO, variants={"v": variant}), (variant,), (SMALL,), (2,), (2,))
-    asked = study(apps=(choice,), mappings=(SCHEDULER,))
+    asked = study(apps=(choice,), mappings=(UNPINNED,))
     (skipped,) = make_plan(asked, NODE, Path, {}, lambda *_: None).skipped
     assert skipped.reason == (
         "mpiexec of MPICH (Hydra) was not found; load its module, or install this system's package "

@@ -25,9 +25,9 @@ from tests.runners.cases import (
     LIBGOMP,
     PCORES_PIN,
     PCORES_SET,
-    SCHEDULER,
     SERIAL,
     SMALL,
+    UNPINNED,
     study,
 )
 from tests.runners.topologies import i9_14900k_without_smt, two_packages_with_smt
@@ -50,7 +50,7 @@ def plan(
 
 def test_the_ten_published_cases_are_numbered_as_published() -> None:
     made = plan()
-    mappings = ("scheduler", "pcores-set", "pcores-pin", "ecores-set", "ecores-pin")
+    mappings = ("unpinned", "pcores-set", "pcores-pin", "ecores-set", "ecores-pin")
     rows = [(mapping, governor) for governor in PAPER.governors for mapping in mappings]
     assert [case.number for case in made.cases] == list(range(1, 11))
     assert [(case.mapping.name, case.governor) for case in made.cases] == rows
@@ -139,11 +139,11 @@ def test_a_mapping_s_variables_count_before_the_study_s_the_variant_s_and_the_ap
     made = plan(
         study(
             apps=(AppChoice(app, (variant,), (SMALL,), (2,)),),
-            mappings=(SCHEDULER, with_own),
+            mappings=(UNPINNED, with_own),
             variables=sets["study"],
         )
     )
-    scheduler, pinned = (
+    unpinned, pinned = (
         {set_.name: (set_.value, set_.by) for set_ in case.variables} for case in made.cases
     )
     last = {"a": "app demo", "v": "variant libgomp", "s": "study demo", "m": "mapping pcores-pin"}
@@ -152,7 +152,7 @@ def test_a_mapping_s_variables_count_before_the_study_s_the_variant_s_and_the_ap
         without = name.replace("m", "")
         assert pinned[name] == (value[name[-1]], last[name[-1]])
         if without:
-            assert scheduler[name] == (value[without[-1]], last[without[-1]])
+            assert unpinned[name] == (value[without[-1]], last[without[-1]])
 
 
 def test_a_program_that_counts_its_cpus_is_not_told_another_number() -> None:
@@ -197,10 +197,10 @@ def apart(isolated: str, allowed: str | None = None) -> Topology:
     ("node", "left_out"),
     [
         # All P-cores, or some of them: pinning works, and moving does not.
-        (apart("0-7"), ["scheduler", "pcores-set"]),
-        (apart("0-1"), ["scheduler", "pcores-set"]),
-        (apart("8-23"), ["scheduler", "ecores-set"]),
-        (apart("0-23"), ["scheduler", "pcores-set", "ecores-set"]),
+        (apart("0-7"), ["unpinned", "pcores-set"]),
+        (apart("0-1"), ["unpinned", "pcores-set"]),
+        (apart("8-23"), ["unpinned", "ecores-set"]),
+        (apart("0-23"), ["unpinned", "pcores-set", "ecores-set"]),
         # As a login shell has it: the scheduler has all that it may use.
         (apart("0-7", "8-23"), ["pcores-set", "pcores-pin"]),
         (apart("0-1", "2-23"), []),
@@ -214,7 +214,7 @@ def test_cases_whose_threads_would_move_over_isolated_cpus_are_left_out(
     assert all("isolated" in item.reason for item in made.skipped)
 
 
-def test_a_scheduler_without_isolated_cpus_is_told_how_to_get_it() -> None:
+def test_an_unpinned_case_without_isolated_cpus_is_told_how_to_get_it() -> None:
     (first, *_) = plan(study(), apart("0-7")).skipped
     assert "the OS scheduler has 8-23 alone" in first.reason
     assert "`taskset -c 8-23`" in first.reason
@@ -238,7 +238,7 @@ def in_guests(cpus: int = 8, **changes: object) -> Study:
     """Return a study of the demo app in a guest of these CPUs, mapped in the published ways."""
     assert PAPER_VM.vm
     return study(
-        mappings=(SCHEDULER,), vm=Vm(cpus, 1024), vcpu_mappings=PAPER_VM.vcpu_mappings, **changes
+        mappings=(UNPINNED,), vm=Vm(cpus, 1024), vcpu_mappings=PAPER_VM.vcpu_mappings, **changes
     )
 
 
@@ -247,7 +247,7 @@ def test_the_published_guests_are_put_on_the_published_cpus() -> None:
     assert not made.skipped
     on_host = [(case.vcpus.mapping.name, case.host_cpus) for case in made.cases if case.vcpus]
     assert on_host == [
-        ("scheduler", tuple(range(24))),
+        ("unpinned", tuple(range(24))),
         ("pcores-set", (0, 1, 2, 3, 4, 5, 6, 7)),
         ("pcores-pin", (0, 1, 2, 3, 4, 5, 6, 7)),
         ("ecores-set", tuple(range(8, 24))),
@@ -279,13 +279,13 @@ def test_a_guest_whose_cpus_would_share_one_of_the_node_is_left_out_with_the_rea
 def test_in_the_guest_threads_have_all_of_its_cpus() -> None:
     for case in plan(PAPER_VM).cases:
         assert (case.cpus, case.mask, case.mechanism) == (tuple(range(8)), tuple(range(8)), None)
-        assert (case.threads, case.mapping.name) == (4, "scheduler")
+        assert (case.threads, case.mapping.name) == (4, "unpinned")
         assert case.vcpus and (case.vcpus.count, case.vcpus.memory_mib) == (8, 16384)
 
 
 def test_a_guest_s_rows_are_numbered_by_governor_then_its_cpus_then_its_threads() -> None:
     of = replace(
-        in_guests(), mappings=(SCHEDULER, PCORES_PIN), governors=("performance", "powersave")
+        in_guests(), mappings=(UNPINNED, PCORES_PIN), governors=("performance", "powersave")
     )
     made = plan(of)
     assert of.vm
@@ -296,9 +296,9 @@ def test_a_guest_s_rows_are_numbered_by_governor_then_its_cpus_then_its_threads(
     ]
     assert [case.number for case in made.cases] == list(range(1, 2 * 7 * 2 + 1))
     assert rows[:4] == [
-        ("performance", "scheduler", "scheduler"),
-        ("performance", "scheduler", "pcores-pin"),
-        ("performance", "pcores-set", "scheduler"),
+        ("performance", "unpinned", "unpinned"),
+        ("performance", "unpinned", "pcores-pin"),
+        ("performance", "pcores-set", "unpinned"),
         ("performance", "pcores-set", "pcores-pin"),
     ]
     assert rows[14:] == [("powersave", *rest) for _, *rest in rows[:14]]
@@ -401,7 +401,7 @@ def test_guests_leave_the_identities_of_other_cases_what_they_were() -> None:
 def test_where_a_guest_s_cpus_are_is_part_of_its_cases_identities() -> None:
     made = plan(in_guests(governors=("performance",)))
     (case,) = (case for case in made.cases if case.number == 5)
-    in_guest = {"mapping": "scheduler", "selection": "all", "binding": "none"}
+    in_guest = {"mapping": "unpinned", "selection": "all", "binding": "none"}
     assert case.case_id == digest(
         LOCAL | in_guest | {"mechanism": None, "cpus": "0-7"} | IN_A_GUEST
     )
@@ -442,11 +442,11 @@ def test_two_names_for_one_execution_do_not_race_twice() -> None:
         "pcores-pin": PCORES_PIN,
         "one": Mapping("one", "compact", "set"),
     }
-    of = study(mappings=(SCHEDULER, *names.values()), race=Race(), repetitions=10)
+    of = study(mappings=(UNPINNED, *names.values()), race=Race(), repetitions=10)
     raced = plan(of, node)
     # The P-cores are all the CPUs that there are, and the first two of them the closest two.
     assert [case.mapping.name for case in raced.cases] == [
-        *("scheduler", "p-places", "compact", "one"),
+        *("unpinned", "p-places", "compact", "one"),
     ]
     reasons = {item.case.mapping.name: item.reason for item in raced.skipped}
     assert set(reasons) == {"p", "p-numactl", "pcores-pin"}
@@ -488,23 +488,23 @@ def test_what_differs_in_anything_is_run_under_both_names(other: Mapping) -> Non
 
 def test_two_mappings_that_differ_by_a_variable_race() -> None:
     faster = Mapping("faster", "all", "none", variables=(("A", "1"),))
-    made = plan(study(mappings=(SCHEDULER, faster), race=Race(), repetitions=10))
-    assert [case.mapping.name for case in made.cases] == ["scheduler", "faster"]
+    made = plan(study(mappings=(UNPINNED, faster), race=Race(), repetitions=10))
+    assert [case.mapping.name for case in made.cases] == ["unpinned", "faster"]
 
 
 def test_what_openmp_is_told_makes_no_other_case_of_a_program_without_it() -> None:
     choice = AppChoice(DEMO, (SERIAL,), (SMALL,), (1,), schedules=("static", "dynamic"))
-    of = study(apps=(choice,), mappings=(SCHEDULER, PCORES_SET), race=Race(), repetitions=10)
+    of = study(apps=(choice,), mappings=(UNPINNED, PCORES_SET), race=Race(), repetitions=10)
     made = plan(of)
     assert [(case.schedule, case.mapping.name) for case in made.cases] == [
-        ("static", "scheduler"),
+        ("static", "unpinned"),
         ("static", "pcores-set"),
     ]
 
 
 def test_each_governor_has_all_mappings_under_the_first_scheduling_and_then_the_next() -> None:
     factors = {"schedulers": ("kernel", "scx_lavd"), "energy_aware": ("on", "off")}
-    made = plan(study(mappings=(SCHEDULER, PCORES_PIN), governors=("a", "b"), **factors))
+    made = plan(study(mappings=(UNPINNED, PCORES_PIN), governors=("a", "b"), **factors))
     rows = [
         (case.number, case.governor, case.scheduling.words, case.mapping.name)
         for case in made.cases
@@ -512,9 +512,9 @@ def test_each_governor_has_all_mappings_under_the_first_scheduling_and_then_the_
     schedulings = ("kernel, EAS on", "kernel, EAS off", "scx_lavd, EAS on", "scx_lavd, EAS off")
     assert rows == [
         (number, *of)
-        for number, of in enumerate(product("ab", schedulings, ("scheduler", "pcores-pin")), 1)
+        for number, of in enumerate(product("ab", schedulings, ("unpinned", "pcores-pin")), 1)
     ]
-    assert made.cases[0].label.endswith("scheduler a, kernel, EAS on")
+    assert made.cases[0].label.endswith("unpinned a, kernel, EAS on")
     # In blocks, the first row of each governor is what its others are compared with.
     by_id = {case.case_id: case.number for case in made.cases}
     compared = {by_id[of]: len(others) for of, others in compared_with(made.cases).items()}
@@ -522,8 +522,8 @@ def test_each_governor_has_all_mappings_under_the_first_scheduling_and_then_the_
 
 
 def test_a_case_has_its_scheduling_in_its_record_and_identity_only_where_a_study_asks() -> None:
-    (usual,) = plan(study(mappings=(SCHEDULER,))).cases
-    asked = plan(study(mappings=(SCHEDULER,), schedulers=("current", "kernel"), itmt=("off",)))
+    (usual,) = plan(study(mappings=(UNPINNED,))).cases
+    asked = plan(study(mappings=(UNPINNED,), schedulers=("current", "kernel"), itmt=("off",)))
     assert not {"scheduler", "energy_aware", "itmt"} & set(case_fields(usual))
     assert [
         {name: case_fields(case).get(name) for name in ("scheduler", "energy_aware", "itmt")}
@@ -533,10 +533,10 @@ def test_a_case_has_its_scheduling_in_its_record_and_identity_only_where_a_study
         {"scheduler": "kernel", "energy_aware": None, "itmt": "off"},
     ]
     assert len({case.case_id for case in (usual, *asked.cases)}) == 3
-    (current,) = plan(study(mappings=(SCHEDULER,), schedulers=("current",))).cases
+    (current,) = plan(study(mappings=(UNPINNED,), schedulers=("current",))).cases
     assert current.case_id == usual.case_id
 
 
 def test_cases_that_race_differ_by_their_scheduling() -> None:
-    made = plan(study(mappings=(SCHEDULER,), schedulers=("kernel", "scx_lavd"), race=Race()))
+    made = plan(study(mappings=(UNPINNED,), schedulers=("kernel", "scx_lavd"), race=Race()))
     assert [case.scheduling.scheduler for case in made.cases] == ["kernel", "scx_lavd"]

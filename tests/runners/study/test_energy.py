@@ -97,7 +97,7 @@ def study_of(folder: Path, script: str, limit_s: float = 10.0, **changes: Any) -
     choice = AppChoice(app, (variant,), (cases.SMALL,), (1,))
     made = cases.study(
         apps=(choice,),
-        mappings=(cases.SCHEDULER,),
+        mappings=(cases.UNPINNED,),
         collect=("energy",),
         repetitions=2,
         warmup=0,
@@ -333,7 +333,7 @@ def test_the_precision_of_energy_ends_a_case_where_there_is_energy(
     assert len(records(tmp_path, "ok")) == 3
     known = ["time", "energy"] if measured else ["time"]
     assert list(records(tmp_path, "ok")[-1]["ci_half_width"]) == known
-    assert progress.saved == {"scheduler": 6}
+    assert progress.saved == {"unpinned": 6}
     # Eight more runs of 0.8 s, each behind a baseline where there is energy.
     last_s = progress.left_s[-1]
     assert last_s is not None

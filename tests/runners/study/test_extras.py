@@ -61,7 +61,7 @@ def plan_of(
             variant=PLAIN,
             size=Size(size, ()),
             threads=1,
-            mapping=cases.SCHEDULER,
+            mapping=cases.UNPINNED,
             mechanism=None,
             cpus=CPUS,
         )

@@ -61,7 +61,7 @@ def study_of(sizes: int, repetitions: int, precision: Precision | None = None) -
     app = replace(cases.DEMO, sizes={size.name: size for size in some}, metrics=())
     return cases.study(
         apps=(AppChoice(app, (cases.SERIAL,), some, (1,)),),
-        mappings=(cases.SCHEDULER, cases.PCORES_SET),
+        mappings=(cases.UNPINNED, cases.PCORES_SET),
         repetitions=repetitions,
         warmup=0,
         precision=precision,

@@ -21,7 +21,7 @@ from runners.plan.plan import Plan
 from runners.plan.runs import PlannedRun
 from runners.study.history import History
 from runners.study.schedule import schedule_of
-from tests.runners.cases import PUBLISHED, SCHEDULER, case, study
+from tests.runners.cases import PUBLISHED, UNPINNED, case, study
 from tests.runners.study.attempts import World, minimum
 
 MOST = 14
@@ -63,7 +63,7 @@ def plan_of(order: str, seed: int, precision: Precision | None, guests: bool) ->
     if guests:
         boots = [
             (Vcpus(mapping, (0, 1), 2, 512), "current")
-            for mapping in (SCHEDULER, Mapping("pcores-set", "pcores", "set"))
+            for mapping in (UNPINNED, Mapping("pcores-set", "pcores", "set"))
         ]
     else:
         boots = [(None, "performance"), (None, "powersave")]  # type: ignore[list-item]
@@ -102,7 +102,7 @@ def group(one: Case) -> tuple[object, ...]:
 
 
 def is_baseline(one: Case) -> bool:
-    return one.mapping == SCHEDULER
+    return one.mapping == UNPINNED
 
 
 def precise_from(world: Noisy, case_id: str) -> Callable[[int], bool]:

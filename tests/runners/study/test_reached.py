@@ -9,9 +9,9 @@ from runners.plan.case import Case
 from runners.plan.plan import Plan
 from runners.study.history import History
 from runners.study.summary import precision_lines
-from tests.runners.cases import PCORES_PIN, PCORES_SET, SCHEDULER, case, study
+from tests.runners.cases import PCORES_PIN, PCORES_SET, UNPINNED, case, study
 
-CASES = [case(mapping=mapping) for mapping in (SCHEDULER, PCORES_SET, PCORES_PIN)]
+CASES = [case(mapping=mapping) for mapping in (UNPINNED, PCORES_SET, PCORES_PIN)]
 
 
 def plan(precision: Precision | None, most: int = 6) -> Plan:
@@ -38,13 +38,13 @@ def record(made: Case, repetition: int, run: Any) -> dict[str, Any]:  # noqa: AN
 
 
 def test_a_plain_number_of_repetitions_says_nothing_of_precision() -> None:
-    assert precision_lines(plan(None), history(None, {"scheduler": [1.0] * 6})) == []
+    assert precision_lines(plan(None), history(None, {"unpinned": [1.0] * 6})) == []
 
 
 def test_cases_that_are_precise_are_counted_and_the_others_named() -> None:
     # 0.9, 1.0 and 1.1, each twice: standard deviation 0.08944, half width 2.5706 x 3.651 %.
     wild = [0.9, 1.0, 1.1, 0.9, 1.0, 1.1]
-    runs = {"scheduler": [1.0] * 5, "pcores-set": [2.0] * 3, "pcores-pin": wild}
+    runs = {"unpinned": [1.0] * 5, "pcores-set": [2.0] * 3, "pcores-pin": wild}
     wanted = Precision(3, 0.01)
     assert precision_lines(plan(wanted), history(wanted, runs)) == [
         "precision: 2 of 3 cases reached ±1 % of the mean time (95 % confidence), "
@@ -56,14 +56,14 @@ def test_cases_that_are_precise_are_counted_and_the_others_named() -> None:
 
 def test_cases_with_failed_runs_or_runs_to_come_are_told_apart() -> None:
     runs: dict[str, list[Any]] = {
-        "scheduler": ["failed"] * 6,
+        "unpinned": ["failed"] * 6,
         "pcores-set": ["timeout"] * 5 + [1.0],
         "pcores-pin": [1.0, 1.0],
     }
     wanted = Precision(3, 0.01)
     assert precision_lines(plan(wanted), history(wanted, runs)) == [
         "precision: 0 of 3 cases reached ±1 % of the mean time (95 % confidence)",
-        "precision not reached after 6: demo-libgomp small x2 scheduler current: 0 good runs",
+        "precision not reached after 6: demo-libgomp small x2 unpinned current: 0 good runs",
         "precision not reached after 6: demo-libgomp small x2 pcores-set current: 1 good run",
         "precision not finished after 2: demo-libgomp small x2 pcores-pin current: "
         "time ±0 % by 2 good runs",
@@ -72,7 +72,7 @@ def test_cases_with_failed_runs_or_runs_to_come_are_told_apart() -> None:
 
 def test_energy_that_was_not_measured_is_said_to_have_decided_nothing() -> None:
     runs: dict[str, list[Any]] = {
-        "scheduler": [1.0] * 3,
+        "unpinned": [1.0] * 3,
         "pcores-set": [(1.0, 5.0)] * 3,
         "pcores-pin": [(1.0, 4.0), (1.0, 5.0), (1.0, 6.0)] * 2,
     }

@@ -46,5 +46,5 @@ def test_options_that_were_given_stand_beside_those_that_help(tmp_path: Path) ->
     machine = open_machine(build_tree(tmp_path, "kvm-guest"), None)
     given = Overrides(mappings=("ecores-pin",), only=("mandelbrot",))
     told = remedy(machine, load_study("quick", given), ("--fresh",))
-    assert told.startswith("add --mappings scheduler,")
+    assert told.startswith("add --mappings unpinned,")
     assert " --fresh: " in told

@@ -183,7 +183,7 @@ def test_an_e_core_is_expected_to_take_as_much_longer_as_its_frequency_is_lower(
     one = {
         row["mapping"]: row["estimate_s"] for row in rows if (row["threads"], row["app"]) == (1, LU)
     }
-    assert one["pcores-pin"] == pytest.approx(one["scheduler"])
+    assert one["pcores-pin"] == pytest.approx(one["unpinned"])
     # Favoured P-cores (6.0 GHz) are two of eight: the median of the P-cores counts.
     assert one["ecores-pin"] / one["pcores-pin"] == pytest.approx(5.7 / 4.4)
     for file in (root / "sys/devices/system/cpu/cpufreq").glob("*/cpuinfo_max_freq"):
