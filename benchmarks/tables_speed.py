@@ -247,7 +247,7 @@ def _same() -> dict[str, Any]:
             "counters.cpu_atom/branch-misses": "branch-misses: not supported by this PMU",
             **dict.fromkeys(("energy_uncore_j", "energy_dram_j", "energy_psys_j"), no_zone),
             **dict.fromkeys(
-                ("idle_power_w", "energy_net_j"), "the study asks for no idle baseline"
+                ("idle_power_w", "energy_net_j"), "the study asks for no idle power"
             ),
         },
     }  # fmt: skip

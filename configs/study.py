@@ -122,13 +122,13 @@ def _idle_time(expected: str) -> Meta:
 
 
 @dataclass(frozen=True)
-class Baseline:
+class IdlePower:
     """The node's idle power is measured for `duration_s` seconds, once a governor and attempt.
 
     With `every`, again after that many runs under the governor.
     """
 
-    expected: ClassVar = "a baseline with the keys duration and every"
+    expected: ClassVar = "idle power with the keys duration and every"
 
     duration_s: Annotated[
         float,
@@ -138,8 +138,8 @@ class Baseline:
     every: Annotated[int, count("after how many runs it is repeated", 1, 100000)] | None = None
 
 
-def _baseline(form: float | Baseline) -> Baseline:
-    return form if isinstance(form, Baseline) else Baseline(form)
+def _idle_power(form: float | IdlePower) -> IdlePower:
+    return form if isinstance(form, IdlePower) else IdlePower(form)
 
 
 @dataclass(frozen=True)
@@ -334,13 +334,14 @@ class Study:
     """`{within: 5 K, limit: 2 min}`: before each run, wait until every package is at most 5 K
     warmer than when the study's first attempt started, but not longer than the limit. Without it:
     no waiting"""
-    baseline: Annotated[
-        Baseline | None,
+    idle_power: Annotated[
+        IdlePower | None,
         written(
             Annotated[float, _idle_time("a duration from 100 ms to 10 min, such as 10 s")],
-            Baseline,
-            to=_baseline,
+            IdlePower,
+            to=_idle_power,
         ),
+        called("idle_power", before="baseline", file="study"),
     ] = None
     """how long the node is left idle to measure its idle power, from which net energy is counted:
     `10 s`, or `{duration: 10 s, every: 50}` to repeat it after so many runs; once a governor and

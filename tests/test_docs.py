@@ -11,7 +11,7 @@ import pytest
 from analysis.measures import BY_FIELD
 from base import VERSION
 from configs.library import load_app, load_site, load_study
-from runners.records.status import BASELINE, FINAL, INTERRUPTED, SKIPPED
+from runners.records.status import FINAL, IDLE, INTERRUPTED, SKIPPED
 from tests.support.cli import argv, pinstudy
 from tests.support.tools import ROOT, need_tool
 
@@ -138,5 +138,5 @@ def test_a_page_is_read_in_ten_minutes(page: Path) -> None:
 
 def test_the_page_of_records_has_every_status_and_every_number_that_tables_average() -> None:
     page = (ROOT / "docs" / "records.md").read_text()
-    named = {*FINAL, INTERRUPTED, SKIPPED, BASELINE, *BY_FIELD}
+    named = {*FINAL, INTERRUPTED, SKIPPED, IDLE, *BY_FIELD}
     assert [name for name in sorted(named) if not re.search(rf"`(status: )?{name}`", page)] == []

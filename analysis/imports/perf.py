@@ -364,7 +364,7 @@ def _energy_fields(block: Block, elapsed_s: float | None) -> Reading:
     `elapsed_s` is the time of the program, which another log may have.
     """
     energy = _energy(block)
-    idle = Unavailable("no idle baseline was imported")
+    idle = Unavailable("no idle measurement was imported")
     figures = run_figures(energy, elapsed_s or 0.0, idle)
     if block.elapsed_s is None:
         energy.fields.pop("energy_window_s", None)

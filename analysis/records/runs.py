@@ -23,7 +23,7 @@ from base.errors import UserError
 from configs.repetitions import MAX_REPETITIONS, looks_of
 from runners.records.line import InvalidLine
 from runners.records.reader import read_lines, shards_of
-from runners.records.status import BASELINE, INTERRUPTED, OK, SKIPPED
+from runners.records.status import IDLE, INTERRUPTED, OK, SKIPPED
 
 # The column of the node that made a run, where several divide a study.
 MADE_ON = "made_on"
@@ -126,10 +126,10 @@ class _Seen:
         self.settings = SettingsSeen()
 
     def add(self, line: dict[str, Any] | InvalidLine) -> None:
-        """Add a line of a shard; idle baselines are no runs."""
+        """Add a line of a shard; idle measurements are no runs."""
         if isinstance(line, InvalidLine):
             self.refused[line.why] += 1
-        elif line.get("status") != BASELINE:
+        elif line.get("status") != IDLE:
             self._take_look((line.get("repetition_rule") or {}).get("undecided"))
             if not self.raced and line.get("repetition_rule"):
                 self._take_rule(line["repetition_rule"])

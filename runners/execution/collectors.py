@@ -37,7 +37,7 @@ from runners.measure.conditions.surroundings import Surroundings, read_load
 from runners.measure.conditions.temperature import Gate
 from runners.measure.energy.cores import FIELD as CORES
 from runners.measure.energy.cores import CoreMeter, try_cores
-from runners.measure.energy.idle import Baselines
+from runners.measure.energy.idle import IdleMeasurements
 from runners.measure.energy.source import choose_energy, no_energy
 from runners.measure.meter import Meter, Meters
 from runners.measure.perf.events import (
@@ -91,7 +91,7 @@ class Collectors:
         else:
             why_not = "the study does not collect energy"
             self._energy, self._cores = no_energy(why_not), Unavailable(why_not)
-        self.baselines = Baselines(study.baseline, self._energy)
+        self.idle_measurements = IdleMeasurements(study.idle_power, self._energy)
         self._programs = {name: _program_facts(path) for name, path in programs.items()}
         self.perf = (find_perf() or "") if "perf" in study.collect else ""
         self._versions = tool_versions(dict(tools) | ({"perf": self.perf} if self.perf else {}))
@@ -132,7 +132,7 @@ class Collectors:
     def measured(self, case: Case, run: Observation) -> list[Reading]:
         """Return the collectors' readings of one run."""
         energy = self._energy.reading()
-        idle_w = self.baselines.power_w(case.governor)
+        idle_w = self.idle_measurements.power_w(case.governor)
         energy |= run_figures(energy, run.ending.elapsed_s, idle_w)
         implementation = case.app.implementation
         return [
@@ -159,7 +159,7 @@ class Collectors:
         around = Meters([thermometer, *self._of_cores])
         around.start()
         try:
-            energy = self.baselines.measure(case.governor)
+            energy = self.idle_measurements.measure(case.governor)
         finally:
             around.stop()
         readings = [energy, self._core_energy(), thermometer.reading()]

@@ -429,7 +429,7 @@ class Energy(Guest):
     ed2p_js2: EnergyDelaySquared | None = None
     """`energy_pkg_j` x `elapsed_s` squared"""
     idle_power_w: Watts | None = None
-    """package power of the latest idle baseline under the case's governor, in this attempt"""
+    """package power of the latest idle measurement under the case's governor, in this attempt"""
     energy_net_j: Balance | None = None
     """`energy_pkg_j` - `idle_power_w` x `energy_window_s`"""
 
@@ -544,11 +544,11 @@ class NodeAround(State):
     """pinstudy's own `cpu_s`, `context_switches` and `cpus` while the program ran"""
 
 
-class IdleBaseline(NodeAround):
-    """idle baseline."""
+class IdleMeasurement(NodeAround):
+    """idle measurement."""
 
     duration_s: Seconds | None = None
-    """how long an idle baseline was asked to take"""
+    """how long an idle measurement was asked to take"""
     power_core_w: Watts | None = None
     """the averages beside `power_pkg_w`"""
     power_uncore_w: Watts | None = None
@@ -556,7 +556,7 @@ class IdleBaseline(NodeAround):
     power_psys_w: Watts | None = None
 
 
-class Record(IdleBaseline):
+class Record(IdleMeasurement):
     """absent."""
 
     unavailable: dict[str, str] | None = None

@@ -17,8 +17,8 @@ CLOCK_DRIFTED = "clock-drifted"
 SUSPENDED = "suspended"
 INTERRUPTED = "interrupted"
 SKIPPED = "skipped"
-# Not a run: the record of an idle baseline.
-BASELINE = "baseline"
+# Not a run: the record of an idle measurement.
+IDLE = "idle"
 # A run with one of these is part of the study; an interrupted one is made again.
 FINAL = (
     OK, FAILED, TIMEOUT, CHECK_FAILED, PLACEMENT_VIOLATED, SETTINGS_CHANGED, CLOCK_DRIFTED,

@@ -29,7 +29,7 @@ from runners.placement.thread_trace import ThreadTrace, seen_fields
 from runners.plan.case import Case, SkippedCase, case_fields, loop_fields
 from runners.plan.command_line import Launch
 from runners.plan.runs import PlannedRun
-from runners.records.status import BASELINE, SKIPPED
+from runners.records.status import IDLE, SKIPPED
 
 # The fields that all records of an attempt share.
 Origin = dict[str, Any]
@@ -143,7 +143,7 @@ def unfinished_record(
     return _head(origin, planned, case, started_at) | {"status": status, "reason": reason}
 
 
-def baseline_record(
+def idle_record(
     origin: Origin,
     before: PlannedRun,
     case: Case,
@@ -151,14 +151,14 @@ def baseline_record(
     duration_s: float,
     collected: list[Reading],
 ) -> dict[str, Any]:
-    """Return the record of an idle baseline of `duration_s` seconds, taken before a planned run.
+    """Return the record of an idle measurement of `duration_s` seconds, taken before a planned run.
 
     The record belongs to no case: `case` gives only the governor and the CPUs.
     """
     record = origin | {
-        "run_id": f"baseline-{origin['attempt']}-{before.order}",
+        "run_id": f"idle-{origin['attempt']}-{before.order}",
         "started_at": started_at,
-        "status": BASELINE,
+        "status": IDLE,
         "reason": "",
         "governor": case.governor,
         "cpus": format_cpulist(case.host_cpus),

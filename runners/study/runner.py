@@ -35,7 +35,7 @@ from runners.study.preflight import Preflight
 from runners.study.programs import StudyPrograms
 from runners.study.record import (
     Origin,
-    baseline_record,
+    idle_record,
     run_record,
     skipped_record,
     unfinished_record,
@@ -212,15 +212,15 @@ class Runner:
             return
         # A hot package leaks, which would make its idle power too high.
         waited = self._wait_to_cool()
-        baselines = self.collectors.baselines
+        idle = self.collectors.idle_measurements
         self._measure_idle(planned, case)
         left_s = self.schedule.at_most_s(ahead)
-        idle_s = baselines.pending_s(ahead.runs_by_governor)
+        idle_s = idle.pending_s(ahead.runs_by_governor)
         self.progress.starting(case, planned, None if left_s is None else left_s + idle_s)
         self._check_clocks()
         record = self._execute(planned, self.schedule.limited(case, planned), waited, began_s)
         self.progress.finished(record)
-        baselines.count_run(case.governor)
+        idle.count_run(case.governor)
 
     def _check_clocks(self) -> None:
         for line in self.clocks.look():
@@ -235,13 +235,13 @@ class Runner:
 
     def _measure_idle(self, before: PlannedRun, case: Case) -> None:
         """Record the idle power under the case's governor, which is in force, if it is due."""
-        due_s = self.collectors.baselines.due_s(case.governor)
+        due_s = self.collectors.idle_measurements.due_s(case.governor)
         if due_s is None:
             return
-        self.progress.waiting(f"idle baseline, {duration(due_s)}, governor {case.governor}")
+        self.progress.waiting(f"idle measurement, {duration(due_s)}, governor {case.governor}")
         started_at = utc_now("milliseconds")
         collected = [self.node.state(case), *self.collectors.idle(case)]
-        self.shard.append(baseline_record(self.origin, before, case, started_at, due_s, collected))
+        self.shard.append(idle_record(self.origin, before, case, started_at, due_s, collected))
 
     def _execute(
         self, planned: PlannedRun, case: Case, waited: Reading, began_s: float

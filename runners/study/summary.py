@@ -11,8 +11,8 @@ from typing import Any
 from base.cpulist import format_cpulist
 from base.text import plural, team_in_words
 from base.units import duration, percent
-from configs.study import LATENCY_PLANS, Baseline, Study
-from runners.measure.energy.idle import baseline_count
+from configs.study import LATENCY_PLANS, IdlePower, Study
+from runners.measure.energy.idle import measurement_count
 from runners.measure.perf.events import too_many_events
 from runners.plan.case import Case, SkippedCase, case_fields
 from runners.plan.command_line import Launch
@@ -72,9 +72,9 @@ class PlanSummary:
         return self._seconds(self._fewest)
 
     @property
-    def baselines(self) -> int:
-        """How many idle baselines will be measured among the pending runs, at most."""
-        return self._baselines(self.schedule.forecast(self._most))
+    def idle_measurements(self) -> int:
+        """How many idle measurements will be made among the pending runs, at most."""
+        return self._idle_measurements(self.schedule.forecast(self._most))
 
     @cached_property
     def schedule(self) -> Schedule:
@@ -98,14 +98,16 @@ class PlanSummary:
     def _seconds(self, left: list[PlannedRun]) -> float | None:
         ahead = self.schedule.forecast(left)
         runs_s = self.schedule.at_most_s(ahead)
-        one_s = self.study.baseline.duration_s if self.study.baseline else 0.0
-        return None if runs_s is None else runs_s + self._baselines(ahead) * one_s
+        one_s = self.study.idle_power.duration_s if self.study.idle_power else 0.0
+        return None if runs_s is None else runs_s + self._idle_measurements(ahead) * one_s
 
-    def _baselines(self, ahead: Forecast) -> int:
-        wanted = self.study.baseline
+    def _idle_measurements(self, ahead: Forecast) -> int:
+        wanted = self.study.idle_power
         if wanted is None or not self._measures_energy:
             return 0
-        return sum(baseline_count(runs, wanted.every) for runs in ahead.runs_by_governor.values())
+        return sum(
+            measurement_count(runs, wanted.every) for runs in ahead.runs_by_governor.values()
+        )
 
     @property
     def _measures_energy(self) -> bool:
@@ -126,8 +128,8 @@ class PlanSummary:
         lines += [f"left out: {plural(n, 'case')}: {reason}" for reason, n in reasons.items()]
         if warning := too_many_events(study.events):
             lines.append(f"warning: {warning}")
-        if study.baseline:
-            lines.append(self._baseline_line(study.baseline))
+        if study.idle_power:
+            lines.append(self._idle_line(study.idle_power))
         if study.precision and "energy" in study.precision.of and not self._measures_energy:
             lines.append("the packages' energy cannot be measured: the precision is that of time")
         if study.prove:
@@ -157,7 +159,7 @@ class PlanSummary:
             "runs": self.runs,
             "runs_left": self.left,
             "runs_left_least": self.left_least,
-            "baselines": self.baselines,
+            "idle_measurements": self.idle_measurements,
             "expected_s": self.left_s,
             "expected_least_s": self.left_least_s,
             "tables": self.tables(),
@@ -200,12 +202,13 @@ class PlanSummary:
             time = f"at most {most_s}"
         return f"{runs}{already}; expected time: {time}"
 
-    def _baseline_line(self, wanted: Baseline) -> str:
+    def _idle_line(self, wanted: IdlePower) -> str:
         if not self._measures_energy:
-            return "no idle baseline: the packages' energy cannot be measured"
-        total = f"{plural(self.baselines, 'idle baseline')} of {duration(wanted.duration_s)}"
+            return "no idle measurement: the packages' energy cannot be measured"
+        count = plural(self.idle_measurements, "idle measurement")
+        length = duration(wanted.duration_s)
         again = f" and every {plural(wanted.every, 'run')}" if wanted.every else ""
-        return f"{total}: before the first run under each governor{again}"
+        return f"{count} of {length}: before the first run under each governor{again}"
 
     def _beside_lines(self) -> list[str]:
         """Return which cases share CPUs with their co-runner, and which ones are co-runners alone.

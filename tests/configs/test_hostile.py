@@ -28,7 +28,7 @@ STUDY_KEYS = {
     "apps": "app variants sizes threads schedules mappings oversubscribe",
     "mappings": "name selection binding mechanism",
     "repetitions": "min max until ci_half_width of race better margin within runs",
-    "baseline": "duration every",
+    "idle_power": "duration every",
     "temperature_gate": "within limit",
     "engine": "vm batch",
     "vm": "cpus memory name",

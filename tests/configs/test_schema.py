@@ -93,7 +93,7 @@ def test_an_editor_takes_switches_that_yaml_reads_as_truth_values(
         "repetitions: many",
         "repetitions: {min: 2, max: 5, until: {ci_half_width: 1%}}",
         "repetitions: {race: {within: 30}}",
-        "baseline: 10",
+        "idle_power: 10",
         "temperature_gate: {within: 5, limit: 1 min}",
         "vm: {cpus: 1, memory: 1 TB}",
         "mappings: [{name: mine, selection: pcores}]",

@@ -6,7 +6,7 @@ import pytest
 
 from configs.mapping import Mapping
 from configs.repetitions import Precision, Race
-from configs.study import Baseline, Spread, TemperatureGate, Vm
+from configs.study import IdlePower, Spread, TemperatureGate, Vm
 from tests.configs.shelves import GUEST, NODES, RATED, STUDY, study_of, study_with
 
 # An app that is written out where a study uses it.
@@ -48,12 +48,12 @@ def test_a_study_holds_the_apps_and_mappings_it_names() -> None:
         ("collect", "collect", ("perf", "energy")),
         ("latency: representative", "latency", "representative"),
         ("latency", "latency", None),
-        ("baseline: 10 s", "baseline", Baseline(10.0)),
-        ("baseline: {duration: 10 s}", "baseline", Baseline(10.0)),
-        ("baseline: {duration: 1.5 min, every: 50}", "baseline", Baseline(90.0, 50)),
-        ("baseline: 100 ms", "baseline", Baseline(0.1)),
-        ("baseline: 10 min", "baseline", Baseline(600.0)),
-        ("baseline", "baseline", None),
+        ("idle_power: 10 s", "idle_power", IdlePower(10.0)),
+        ("idle_power: {duration: 10 s}", "idle_power", IdlePower(10.0)),
+        ("idle_power: {duration: 1.5 min, every: 50}", "idle_power", IdlePower(90.0, 50)),
+        ("idle_power: 100 ms", "idle_power", IdlePower(0.1)),
+        ("idle_power: 10 min", "idle_power", IdlePower(600.0)),
+        ("idle_power", "idle_power", None),
         (
             "temperature_gate: {within: 2.5K, limit: 90 s}",
             "temperature_gate",

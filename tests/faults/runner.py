@@ -36,7 +36,7 @@ def main(folder: Path, root: Path, repetitions: int) -> None:
         # A test may hold the first run.
         study_of(folder, f"[ ! -p {folder}/gate ] || read _ <{folder}/gate; exec sleep 0.01"),
         governors=("performance", "powersave"),
-        baseline=None,
+        idle_power=None,
         collect=(),
         repetitions=repetitions,
     )

@@ -44,7 +44,7 @@ governors: current
 repetitions: {min: 3, max: 9, until: {ci_half_width: 1%, of: time}}
 warmup: 1
 temperature_gate: {within: 5 K, limit: 2 min}
-baseline: {duration: 10 s, every: 50}
+idle_power: {duration: 10 s, every: 50}
 """
 SITE = """\
 # A site for tests

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 
 from base.reading import Reading, Unavailable
-from configs.study import Baseline
+from configs.study import IdlePower
 from runners.measure.energy.source import EnergyMeter, EnergySource
 from runners.records.energy import powers
 
@@ -20,25 +20,25 @@ from runners.records.energy import powers
 READ_EVERY_S = 1.0
 
 
-class Baselines:
-    """One attempt's baselines: when the next one is due, and the idle power from the latest."""
+class IdleMeasurements:
+    """One attempt's measurements: when the next one is due, and the idle power from the latest."""
 
     def __init__(
         self,
-        rule: Baseline | None,
+        rule: IdlePower | None,
         source: EnergySource,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        """`rule` is the study's, None for no baselines; `clock` gives seconds."""
+        """`rule` is the study's, None to measure none; `clock` gives seconds."""
         self._rule, self._source = rule, source
         self._clock, self.sleep = clock, sleep
-        # By governor: the latest baseline, and how many runs were made since.
+        # By governor: the latest power, and how many runs were made since.
         self._power_w: dict[str, float | Unavailable] = {}
         self._runs: Counter[str] = Counter()
 
     def due_s(self, governor: str) -> float | None:
-        """Return how many seconds the baseline takes that is due; None when none is due."""
+        """Return how many seconds the measurement takes that is due; None when none is due."""
         if self._rule is None or self._meter is None:
             return None
         return self._rule.duration_s if self._runs_to_next(governor) == 0 else None
@@ -62,7 +62,7 @@ class Baselines:
             self._meter.stop()
         energy = self._source.reading()
         found = powers(energy)
-        why = f"the idle baseline has no energy: {found.unavailable.get('power_pkg_w')}"
+        why = f"the idle measurement has no energy: {found.unavailable.get('power_pkg_w')}"
         self._power_w[governor] = found.fields.get("power_pkg_w", Unavailable(why))
         self._runs[governor] = 0
         return energy | found
@@ -74,18 +74,19 @@ class Baselines:
     def power_w(self, governor: str) -> float | Unavailable:
         """Return the packages' idle power in watts under a governor, or why it is not known."""
         if self._rule is None:
-            return Unavailable("the study asks for no idle baseline")
+            return Unavailable("the study asks for no idle power")
         if self._meter is None:
             return Unavailable(self._source.reasons["package"])
-        unmeasured = Unavailable("no idle baseline was measured before this run")
+        unmeasured = Unavailable("idle power was not measured before this run")
         return self._power_w.get(governor, unmeasured)
 
     def pending_s(self, pending_runs: Mapping[str, int]) -> float:
-        """Return how many seconds all further baselines take; `pending_runs` is by governor."""
+        """Return how many seconds all further measurements take; `pending_runs` is by governor."""
         if self._rule is None or self._meter is None:
             return 0.0
         return sum(
-            self._rule.duration_s * baseline_count(runs, self._rule.every, self._runs_to_next(name))
+            self._rule.duration_s
+            * measurement_count(runs, self._rule.every, self._runs_to_next(name))
             for name, runs in pending_runs.items()
         )
 
@@ -94,15 +95,15 @@ class Baselines:
         return None if "package" in self._source.reasons else self._source.meter
 
     def _runs_to_next(self, governor: str) -> int | None:
-        """Return how many runs come before the next baseline; None when there is no next one."""
+        """Return how many runs come before the next measurement; None when there is no next one."""
         if governor not in self._power_w:
             return 0
         every = self._rule.every if self._rule else None
         return None if every is None else max(0, every - self._runs[governor])
 
 
-def baseline_count(runs: int, every: int | None, to_next: int | None = 0) -> int:
-    """Return how many baselines are measured before or between `runs` runs under a governor.
+def measurement_count(runs: int, every: int | None, to_next: int | None = 0) -> int:
+    """Return how many measurements are made before or between `runs` runs under a governor.
 
     The next is due after `to_next` more runs (None: never), then one after each `every` runs.
     """

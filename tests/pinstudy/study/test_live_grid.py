@@ -102,9 +102,9 @@ def test_a_terminal_shows_it_above_the_bar(
     with TerminalProgress(outline()) as progress:
         progress.finished({"case_id": case().case_id, "status": "ok", "warmup": False,
                            "repetition": 1, "elapsed_s": 1.25})  # fmt: skip
-        progress.waiting("idle baseline")
+        progress.waiting("idle measurement")
     shown = capsys.readouterr().err
-    assert shown.index("1.25 s") < shown.index("idle baseline")
+    assert shown.index("1.25 s") < shown.index("idle measurement")
 
 
 def test_nothing_heavy_is_imported_for_it() -> None:

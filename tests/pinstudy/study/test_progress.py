@@ -64,14 +64,14 @@ def test_a_range_of_repetitions_is_shown_with_what_is_left_at_most(
         progress.starting(case(), PlannedRun(5, 5, case().case_id, 5, warmup=False), 100.0)
         progress.finished({"status": "ok"})
         progress.ended(case(), 4)
-        progress.waiting("idle baseline")
+        progress.waiting("idle measurement")
         progress.starting(case(), PlannedRun(6, 6, case().case_id, 6, warmup=False), None)
     name = "demo-libgomp small x2 pcores-pin current"
     assert capsys.readouterr().err.splitlines() == [
         f"[1/at most 10] {name}, warm-up, at most 3 min 20 s left",
         f"[2/at most 10] {name}, repetition 5 of 5 to 9, at most 1 min 40 s left",
         f"{name}: precise enough, 4 fewer to run",
-        "[3/at most 6] idle baseline",
+        "[3/at most 6] idle measurement",
         f"[3/at most 6] {name}, repetition 6 of 5 to 9, unknown left",
     ]
 
@@ -106,7 +106,7 @@ def test_the_bar_grows_shorter_when_a_case_ends(
     monkeypatch.setenv("TERM", "xterm")
     with TerminalProgress(outline(**RULE)) as progress:
         progress.ended(case(), 4)
-        progress.waiting("idle baseline")
+        progress.waiting("idle measurement")
     assert "0/6" in capsys.readouterr().err
 
 

@@ -11,7 +11,7 @@ ENERGY = Reading({"energy_pkg_j": 300.0, "energy_window_s": 2.5, "energy_source"
 NO_ENERGY = Reading({}, {"energy_pkg_j": "no permission"})
 NO_WINDOW = Reading({"energy_pkg_j": 1.0, "energy_window_s": 0.0})
 DERIVED = {"power_pkg_w", "edp_js", "ed2p_js2", "energy_net_j"}
-NO_BASELINE = Unavailable("no baseline")
+NO_IDLE_POWER = Unavailable("no idle power")
 
 
 def test_figures_follow_from_gross_energy_and_the_program_s_time() -> None:
@@ -30,12 +30,12 @@ def test_figures_follow_from_gross_energy_and_the_program_s_time() -> None:
 @pytest.mark.parametrize(
     ("energy", "elapsed_s", "idle_w", "absent", "reason"),
     [
-        (ENERGY, 2.0, NO_BASELINE, {"idle_power_w", "energy_net_j"}, "no baseline"),
+        (ENERGY, 2.0, NO_IDLE_POWER, {"idle_power_w", "energy_net_j"}, "no idle power"),
         (ENERGY, 0.0, 20.0, {"edp_js", "ed2p_js2"}, "the program did not start"),
         (NO_ENERGY, 2.0, 20.0, DERIVED, "no permission"),
         (NO_WINDOW, 2.0, 20.0, DERIVED, "the energy's window has no length"),
     ],
-    ids=["no baseline", "not started", "no energy", "no window"],
+    ids=["no idle power", "not started", "no energy", "no window"],
 )
 def test_what_does_not_follow_is_absent_with_the_reason(
     energy: Reading, elapsed_s: float, idle_w: float | Unavailable, absent: set[str], reason: str

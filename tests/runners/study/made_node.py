@@ -9,7 +9,7 @@ from typing import Any
 from base.reading import Reading
 from runners.execution.collectors import Collectors
 from runners.execution.execute import Observation
-from runners.measure.energy.idle import Baselines
+from runners.measure.energy.idle import IdleMeasurements
 from runners.measure.energy.source import no_energy
 from runners.plan.case import Case
 from runners.plan.command_line import Launch
@@ -66,7 +66,7 @@ class NothingBetween(Collectors):
     """Nothing is measured or waited for between runs."""
 
     def __init__(self) -> None:
-        self.baselines = Baselines(None, no_energy("not asked"))
+        self.idle_measurements = IdleMeasurements(None, no_energy("not asked"))
         self.gate = None
         self.warnings = ()
 

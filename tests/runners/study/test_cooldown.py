@@ -28,7 +28,7 @@ def heat(node: Node, millidegrees: int) -> None:
 
 
 def gated(folder: Path) -> Study:
-    return study_of(folder, "true", baseline=None, temperature_gate=TemperatureGate(5.0, 0.2))
+    return study_of(folder, "true", idle_power=None, temperature_gate=TemperatureGate(5.0, 0.2))
 
 
 class StopsAfterOne(Quiet):
@@ -91,6 +91,6 @@ def test_ctrl_c_while_waiting_records_nothing_and_loses_nothing(tmp_path: Path, 
 
 
 def test_a_study_without_a_gate_has_no_word_of_it(tmp_path: Path, node: Node) -> None:
-    run(study_of(tmp_path, "true", baseline=None), node, tmp_path)
+    run(study_of(tmp_path, "true", idle_power=None), node, tmp_path)
     for record in records(tmp_path, "ok"):
         assert not {name for name in (*record, *record["unavailable"]) if "gate" in name}

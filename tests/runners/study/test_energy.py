@@ -1,4 +1,4 @@
-"""Energy from run to record: it is kept, and baselines stand beside it."""
+"""Energy from run to record: it is kept, and idle power stands beside it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ import pytest
 from base.cpulist import format_cpulist
 from configs.app import App, Variant
 from configs.repetitions import Precision
-from configs.study import AppChoice, Baseline, Study
+from configs.study import AppChoice, IdlePower, Study
 from runners.execution.collectors import Collectors, LocalEngine
 from runners.measure.conditions.suspend import ClockWatch
 from runners.node.node import Node, open_node
@@ -101,7 +101,7 @@ def study_of(folder: Path, script: str, limit_s: float = 10.0, **changes: Any) -
         collect=("energy",),
         repetitions=2,
         warmup=0,
-        baseline=Baseline(0.2),
+        idle_power=IdlePower(0.2),
     )
     return replace(made, **changes)
 
@@ -118,7 +118,7 @@ def run(
     collectors = Collectors(study, node, witness(), plan.programs, {})
     counter = counter_of(node.root)
     if counter.exists():
-        collectors.baselines.sleep = lambda seconds: idle(seconds, counter)
+        collectors.idle_measurements.sleep = lambda seconds: idle(seconds, counter)
     history = read_history(folder, study, "n1")
     shard = Shard(folder / "records", "node1")
     origin = origin_of(study.name, study.digest, shard.attempt)
@@ -205,26 +205,26 @@ def test_the_window_of_energy_is_the_program_s_own(tmp_path: Path, node: Node) -
     until(lambda: beside_s() < 0.1)
 
 
-def test_a_baseline_is_a_record_of_its_own_before_the_first_run(tmp_path: Path, node: Node) -> None:
+def test_idle_power_is_a_record_of_its_own_before_the_first_run(tmp_path: Path, node: Node) -> None:
     progress = Quiet()
     run(study_of(tmp_path, DRAW), node, tmp_path, progress)
-    baseline, *runs = records(tmp_path)
-    assert baseline["status"] == "baseline"
+    idle, *runs = records(tmp_path)
+    assert idle["status"] == "idle"
     assert [r["status"] for r in runs] == ["ok", "ok"]
-    assert (baseline["governor"], baseline["governor_read"]) == ("current", "powersave")
-    assert baseline["duration_s"] == 0.2
-    assert baseline["energy_window_s"] >= 0.2
+    assert (idle["governor"], idle["governor_read"]) == ("current", "powersave")
+    assert idle["duration_s"] == 0.2
+    assert idle["energy_window_s"] >= 0.2
     # 20 W, as far as others let the node draw it.
-    drawn_j = baseline["power_pkg_w"] * baseline["energy_window_s"]
+    drawn_j = idle["power_pkg_w"] * idle["energy_window_s"]
     assert drawn_j * 1e6 == pytest.approx(round(drawn_j * 1e6 / STEP_UJ) * STEP_UJ)
     assert drawn_j > 0
-    assert "case_id" not in baseline
-    assert baseline["unavailable"]["power_dram_w"] == "no dram energy counter on this node"
-    assert {r["idle_power_w"] for r in runs} == {baseline["power_pkg_w"]}
-    assert progress.waits == ["idle baseline, 0.2 s, governor current"]
+    assert "case_id" not in idle
+    assert idle["unavailable"]["power_dram_w"] == "no dram energy counter on this node"
+    assert {r["idle_power_w"] for r in runs} == {idle["power_pkg_w"]}
+    assert progress.waits == ["idle measurement, 0.2 s, governor current"]
 
 
-def test_runs_and_baselines_have_the_energy_of_each_core_kind(
+def test_runs_and_idle_measurements_have_the_energy_of_each_core_kind(
     tmp_path: Path, node: Node, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cores = [core for core in node.topology.cores if core.kind]
@@ -240,7 +240,7 @@ def test_runs_and_baselines_have_the_energy_of_each_core_kind(
     run(study_of(tmp_path, DRAW), node, tmp_path)
 
     made = records(tmp_path)
-    assert [record["status"] for record in made] == ["baseline", "ok", "ok"]
+    assert [record["status"] for record in made] == ["idle", "ok", "ok"]
     of_kinds = Counter(core.kind for core in cores)
     for record in made:
         assert record["energy_by_kind_j"] == {kind: 2.5 * of_kinds[kind] for kind in of_kinds}
@@ -256,27 +256,27 @@ def test_without_counters_of_cores_every_run_has_the_reason(tmp_path: Path, node
     bare = tmp_path / "bare"
     bare.mkdir()
     (bare / "node").symlink_to(node.root)
-    run(study_of(bare, DRAW, collect=("perf",), baseline=None), node, bare)
+    run(study_of(bare, DRAW, collect=("perf",), idle_power=None), node, bare)
     for record in records(bare):
         why = "the study does not collect energy"
         assert record["unavailable"]["energy_by_kind_j"] == why
 
 
-def test_a_repeated_baseline_serves_the_runs_after_it(tmp_path: Path, node: Node) -> None:
-    study = study_of(tmp_path, DRAW, repetitions=5, baseline=Baseline(0.1, every=2))
+def test_a_repeated_idle_measurement_serves_the_runs_after_it(tmp_path: Path, node: Node) -> None:
+    study = study_of(tmp_path, DRAW, repetitions=5, idle_power=IdlePower(0.1, every=2))
     progress = Quiet()
     run(study, node, tmp_path, progress)
-    assert [r["status"] == "baseline" for r in records(tmp_path)] == [
+    assert [r["status"] == "idle" for r in records(tmp_path)] == [
         *(True, False, False),
         *(True, False, False),
         *(True, False),
     ]
     power = None
     for record in records(tmp_path):
-        power = record.get("power_pkg_w") if record["status"] == "baseline" else power
-        if record["status"] != "baseline":
+        power = record.get("power_pkg_w") if record["status"] == "idle" else power
+        if record["status"] != "idle":
             assert record["idle_power_w"] == power
-    # Before the first run two baselines are still to come, before the last none.
+    # Before the first run two measurements are still to come, before the last none.
     first, last = progress.left_s[0], progress.left_s[-1]
     assert first is not None
     assert first > 2 * 0.1
@@ -289,9 +289,9 @@ def test_a_second_attempt_measures_anew_and_repeats_no_run(tmp_path: Path, node:
     run(replace(study, repetitions=3), node, tmp_path)
     made = [(r["attempt"], r["status"], r.get("repetition")) for r in records(tmp_path)]
     assert made == [
-        (1, "baseline", None),
+        (1, "idle", None),
         (1, "ok", 1),
-        (2, "baseline", None),
+        (2, "idle", None),
         (2, "ok", 2),
         (2, "ok", 3),
     ]
@@ -299,7 +299,7 @@ def test_a_second_attempt_measures_anew_and_repeats_no_run(tmp_path: Path, node:
     assert len(records(tmp_path)) == 5, "nothing is left, so nothing is measured"
 
 
-def test_baselines_are_no_rows_of_tables_and_no_damage(tmp_path: Path, node: Node) -> None:
+def test_idle_measurements_are_no_rows_of_tables_and_no_damage(tmp_path: Path, node: Node) -> None:
     # Here, so that what else is in this module is had at once.
     from analysis.records.runs import read_runs
 
@@ -310,12 +310,12 @@ def test_baselines_are_no_rows_of_tables_and_no_damage(tmp_path: Path, node: Nod
     assert (runs.frame["idle_power_w"] > 0).all()
 
 
-def test_without_a_baseline_gross_energy_stands_alone(tmp_path: Path, node: Node) -> None:
-    run(study_of(tmp_path, DRAW, baseline=None), node, tmp_path)
+def test_without_idle_power_gross_energy_stands_alone(tmp_path: Path, node: Node) -> None:
+    run(study_of(tmp_path, DRAW, idle_power=None), node, tmp_path)
     for record in records(tmp_path, "ok"):
         assert record["energy_pkg_j"] > 0
         assert "energy_net_j" not in record
-        assert record["unavailable"]["energy_net_j"] == "the study asks for no idle baseline"
+        assert record["unavailable"]["energy_net_j"] == "the study asks for no idle power"
 
 
 @pytest.mark.parametrize("measured", [True, False])
@@ -326,7 +326,7 @@ def test_the_precision_of_energy_ends_a_case_where_there_is_energy(
     # Wider than any three numbers can scatter: the fewest repetitions are enough.
     wanted = Precision(3, 10.0, ("time", "energy"))
     study = study_of(
-        tmp_path, "sleep 0.8", baseline=Baseline(0.1, 1), repetitions=9, precision=wanted
+        tmp_path, "sleep 0.8", idle_power=IdlePower(0.1, 1), repetitions=9, precision=wanted
     )
     progress = Quiet()
     run(study, place, tmp_path, progress)
@@ -334,7 +334,7 @@ def test_the_precision_of_energy_ends_a_case_where_there_is_energy(
     known = ["time", "energy"] if measured else ["time"]
     assert list(records(tmp_path, "ok")[-1]["ci_half_width"]) == known
     assert progress.saved == {"unpinned": 6}
-    # Eight more runs of 0.8 s, each behind a baseline where there is energy.
+    # Eight more runs of 0.8 s, each behind an idle measurement where there is energy.
     last_s = progress.left_s[-1]
     assert last_s is not None
     assert last_s > 7 * (0.9 if measured else 0.8)
@@ -343,7 +343,7 @@ def test_the_precision_of_energy_ends_a_case_where_there_is_energy(
 def test_without_energy_no_time_is_spent_on_idling(tmp_path: Path) -> None:
     node = Node(tmp_path / "bare", open_node(Path("/")).topology)
     began = time.monotonic()
-    run(study_of(tmp_path, "exit 0", baseline=Baseline(600.0)), node, tmp_path)
+    run(study_of(tmp_path, "exit 0", idle_power=IdlePower(600.0)), node, tmp_path)
     assert time.monotonic() - began < HANG_S
     assert len(records(tmp_path, "ok")) == 2
     for record in records(tmp_path):
@@ -352,7 +352,9 @@ def test_without_energy_no_time_is_spent_on_idling(tmp_path: Path) -> None:
             assert "/sys/class/powercap is missing" in record["unavailable"][name]
 
 
-def test_an_interrupt_ends_a_baseline_at_once_and_loses_nothing(tmp_path: Path, node: Node) -> None:
+def test_an_interrupt_ends_an_idle_measurement_and_loses_nothing(
+    tmp_path: Path, node: Node
+) -> None:
     class Impatient(Quiet):
         """A user who presses Ctrl-C when he is told to wait."""
 
@@ -361,12 +363,12 @@ def test_an_interrupt_ends_a_baseline_at_once_and_loses_nothing(tmp_path: Path, 
             interrupt.start()
 
     interrupt = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
-    study = study_of(tmp_path, DRAW, baseline=Baseline(600.0))
+    study = study_of(tmp_path, DRAW, idle_power=IdlePower(600.0))
     began = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
         run(study, node, tmp_path, Impatient())
     interrupt.join()
     assert time.monotonic() - began < HANG_S
     assert records(tmp_path) == []
-    run(replace(study, baseline=None), node, tmp_path)
+    run(replace(study, idle_power=None), node, tmp_path)
     assert len(records(tmp_path, "ok")) == 2

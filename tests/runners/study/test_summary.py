@@ -1,4 +1,4 @@
-"""What a study will take is told before it starts, its idle baselines included."""
+"""What a study will take is told before it starts, its idle measurements included."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from base.units import duration
 from configs.library import load_study
 from configs.repetitions import Precision, Race
-from configs.study import Baseline, Study, TemperatureGate
+from configs.study import IdlePower, Study, TemperatureGate
 from runners.study.history import History
 from runners.study.machine import open_machine
 from runners.study.summary import PlanSummary
@@ -40,36 +40,40 @@ def outline(root: Path, study: Study) -> PlanSummary:
     return open_machine(root, None).summary(study, root / "results")
 
 
-def test_baselines_are_counted_by_governor_and_their_time_is_forecast(tmp_path: Path) -> None:
+def test_idle_measurements_are_counted_and_their_time_is_forecast(
+    tmp_path: Path,
+) -> None:
     root = with_energy(tmp_path)
-    without = outline(root, paper(baseline=None))
-    found = outline(root, paper(baseline=Baseline(10.0, 100)))
-    assert without.baselines == 0
+    without = outline(root, paper(idle_power=None))
+    found = outline(root, paper(idle_power=IdlePower(10.0, 100)))
+    assert without.idle_measurements == 0
     # 35 cases x (10 repetitions + 1 warm-up) are 385 runs under each: before runs 1, 101, 201, 301.
-    assert found.baselines == 2 * 4
+    assert found.idle_measurements == 2 * 4
     assert without.left_s is not None
     assert found.left_s == pytest.approx(without.left_s + 80.0)
-    assert found.as_json()["baselines"] == 8
+    assert found.as_json()["idle_measurements"] == 8
     assert found.as_json()["expected_s"] == found.left_s
     assert (
-        "8 idle baselines of 10 s: before the first run under each governor and every 100 runs"
+        "8 idle measurements of 10 s: before the first run under each governor and every 100 runs"
         in found.summary()
     )
 
 
 def test_without_repeats_there_is_one_a_governor(tmp_path: Path) -> None:
-    found = outline(with_energy(tmp_path), paper(baseline=Baseline(10.0)))
-    assert found.baselines == 2
-    assert "2 idle baselines of 10 s: before the first run under each governor" in found.summary()
+    found = outline(with_energy(tmp_path), paper(idle_power=IdlePower(10.0)))
+    assert found.idle_measurements == 2
+    assert (
+        "2 idle measurements of 10 s: before the first run under each governor" in found.summary()
+    )
 
 
 def test_the_power_pmu_is_a_source_too(tmp_path: Path) -> None:
     root = build_tree(tmp_path, HYBRID)
-    assert outline(root, paper()).baselines == 0
+    assert outline(root, paper()).idle_measurements == 0
     pmu = power_pmu_tree(tmp_path / "pmu")
     (root / "sys/bus/event_source/devices").mkdir(parents=True, exist_ok=True)
     (pmu / "sys/bus/event_source/devices/power").rename(root / "sys/bus/event_source/devices/power")
-    assert outline(root, paper()).baselines == 8
+    assert outline(root, paper()).idle_measurements == 8
 
 
 @pytest.mark.parametrize("collect", [("perf",), ("perf", "energy")])
@@ -79,19 +83,21 @@ def test_where_energy_is_not_measured_no_time_is_set_aside(
     energy_is_there = "energy" not in collect
     root = with_energy(tmp_path) if energy_is_there else build_tree(tmp_path, HYBRID)
     found = outline(root, paper(collect=collect))
-    assert found.left_s == outline(root, paper(collect=collect, baseline=None)).left_s
-    assert "no idle baseline: the packages' energy cannot be measured" in found.summary()
+    assert found.left_s == outline(root, paper(collect=collect, idle_power=None)).left_s
+    assert "no idle measurement: the packages' energy cannot be measured" in found.summary()
 
 
-def test_a_study_without_a_baseline_says_nothing_of_it(tmp_path: Path) -> None:
-    summary = outline(with_energy(tmp_path), paper(baseline=None)).summary()
-    assert not any("baseline" in line for line in summary)
+def test_a_study_without_idle_power_says_nothing_of_it(tmp_path: Path) -> None:
+    summary = outline(with_energy(tmp_path), paper(idle_power=None)).summary()
+    assert not any("idle" in line for line in summary)
 
 
 def test_what_takes_time_beside_the_runs_is_told(tmp_path: Path) -> None:
     root = build_tree(tmp_path, HYBRID)
-    asked = paper(baseline=None, prove=True, temperature_gate=TemperatureGate(5.0, 120.0))
-    more = set(outline(root, asked).summary()) - set(outline(root, paper(baseline=None)).summary())
+    asked = paper(idle_power=None, prove=True, temperature_gate=TemperatureGate(5.0, 120.0))
+    more = set(outline(root, asked).summary()) - set(
+        outline(root, paper(idle_power=None)).summary()
+    )
     assert more == {
         "before the runs the node's instruments are tested, once a boot",
         "before each run up to 2 min 00 s for packages to cool",
@@ -99,7 +105,7 @@ def test_what_takes_time_beside_the_runs_is_told(tmp_path: Path) -> None:
 
 
 def test_a_range_of_repetitions_is_told_with_the_range_of_runs_and_time(tmp_path: Path) -> None:
-    asked = paper(repetitions=50, precision=Precision(5, 0.01), baseline=None)
+    asked = paper(repetitions=50, precision=Precision(5, 0.01), idle_power=None)
     root = build_tree(tmp_path, HYBRID)
     found = outline(root, asked)
     # 70 cases x (5 or 50 repetitions + 1 warm-up), as long as plain ones of as many.
@@ -122,14 +128,14 @@ def test_a_range_of_repetitions_is_told_with_the_range_of_runs_and_time(tmp_path
 
 
 def test_a_race_that_time_alone_limits_has_no_largest_number_of_runs(tmp_path: Path) -> None:
-    timed = paper(race=Race("time", within_s=300.0, runs="any"), baseline=None, warmup=1)
+    timed = paper(race=Race("time", within_s=300.0, runs="any"), idle_power=None, warmup=1)
     *_, last = outline(build_tree(tmp_path, HYBRID), timed).summary()
     # The reference's warm-up run, and a run of each of the 70 cases.
     assert last == "71 runs or more; expected time: at most 5 min 00 s"
 
 
 def test_the_time_that_a_race_may_take_is_no_more_than_that(tmp_path: Path) -> None:
-    asked = paper(race=Race("time", within_s=300.0), baseline=None, warmup=1)
+    asked = paper(race=Race("time", within_s=300.0), idle_power=None, warmup=1)
     (*_, last) = outline(build_tree(tmp_path, HYBRID), asked).summary()
     assert last.endswith("; expected time: at most 5 min 00 s")
 
@@ -140,7 +146,7 @@ def estimates_s(plan: PlanSummary, app: str) -> dict[str, float]:
 
 
 def test_the_rows_of_a_plan_are_corrected_by_a_run_as_the_expected_time_is(tmp_path: Path) -> None:
-    hinted = outline(build_tree(tmp_path, HYBRID), paper(baseline=None))
+    hinted = outline(build_tree(tmp_path, HYBRID), paper(idle_power=None))
     ran = hinted.plan.cases[0]
     hints_s = estimates_s(hinted, ran.app.name)
     took_s = hints_s[ran.case_id] / 10
@@ -157,7 +163,7 @@ def test_energy_that_cannot_be_known_precisely_is_said_before_the_study(
 ) -> None:
     root = with_energy(tmp_path) if energy else build_tree(tmp_path, HYBRID)
     wanted = Precision(5, 0.01, ("time", "energy"))
-    found = outline(root, paper(repetitions=50, precision=wanted, baseline=None)).summary()
+    found = outline(root, paper(repetitions=50, precision=wanted, idle_power=None)).summary()
     said = "the packages' energy cannot be measured: the precision is that of time"
     assert (said in found) is not energy
     assert "until the mean time and energy are known to ±1 %" in found[0]

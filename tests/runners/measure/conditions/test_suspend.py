@@ -97,7 +97,7 @@ def test_a_run_in_which_the_node_slept_is_no_result(tmp_path: Path) -> None:
         return moments[-1]
 
     progress = Quiet()
-    study = study_of(tmp_path, "true", baseline=None, repetitions=3)
+    study = study_of(tmp_path, "true", idle_power=None, repetitions=3)
     run(study, node, tmp_path, progress, ClockWatch(now))
     first, second, third = records(tmp_path)
     assert [first["status"], second["status"], third["status"]] == ["ok", "suspended", "ok"]

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from base.reading import Unavailable
-from configs.study import Baseline
+from configs.study import IdlePower
 from runners.host.tree import Tree
-from runners.measure.energy.idle import Baselines
+from runners.measure.energy.idle import IdleMeasurements
 from runners.measure.energy.powercap import PowercapMeter, Zones, find_zones
 from runners.measure.energy.source import EnergySource, no_energy
 from tests.runners.powercap_trees import (
@@ -45,62 +45,62 @@ class IdleNode:
         self.energy_uj += round(seconds * self.watts * 1e6)
         set_energy(self.root, "intel-rapl:0", self.energy_uj % self.range_uj)
 
-    def baselines(self, wanted: Baseline | None) -> Baselines:
-        return Baselines(wanted, self.source, self.clock, self.sleep)
+    def idle_measurements(self, wanted: IdlePower | None) -> IdleMeasurements:
+        return IdleMeasurements(wanted, self.source, self.clock, self.sleep)
 
 
 def test_idle_power_is_the_average_over_the_duration(tmp_path: Path) -> None:
     node = IdleNode(tmp_path, 15.0)
-    baselines = node.baselines(Baseline(10.0))
-    assert baselines.due_s("powersave") == 10.0
-    found = baselines.measure("powersave")
+    idle = node.idle_measurements(IdlePower(10.0))
+    assert idle.due_s("powersave") == 10.0
+    found = idle.measure("powersave")
     assert node.slept_s == pytest.approx(10.0)
     assert found.fields["energy_pkg_j"] == pytest.approx(150.0)
     assert found.fields["energy_window_s"] == pytest.approx(10.0)
     assert found.fields["power_pkg_w"] == pytest.approx(15.0)
     assert found.fields["power_uncore_w"] == 0.0
     assert "did not move" in found.unavailable["power_psys_w"]
-    assert baselines.power_w("powersave") == pytest.approx(15.0)
+    assert idle.power_w("powersave") == pytest.approx(15.0)
 
 
-def test_a_long_baseline_follows_its_counter_around(tmp_path: Path) -> None:
+def test_a_long_idle_measurement_follows_its_counter_around(tmp_path: Path) -> None:
     # 300 s at 900 W are 270 kJ: four times around the counter.
     node = IdleNode(tmp_path, 900.0, AMD_RANGE_UJ)
-    found = node.baselines(Baseline(300.0)).measure("current")
+    found = node.idle_measurements(IdlePower(300.0)).measure("current")
     assert found.fields["energy_pkg_j"] == pytest.approx(270_000.0)
 
 
 def test_each_governor_has_its_own_and_each_attempt_begins_anew(tmp_path: Path) -> None:
     node = IdleNode(tmp_path, 30.0)
-    baselines = node.baselines(Baseline(5.0))
-    baselines.measure("performance")
-    assert baselines.due_s("performance") is None
-    assert baselines.due_s("powersave") == 5.0
-    assert isinstance(baselines.power_w("powersave"), Unavailable)
+    idle = node.idle_measurements(IdlePower(5.0))
+    idle.measure("performance")
+    assert idle.due_s("performance") is None
+    assert idle.due_s("powersave") == 5.0
+    assert isinstance(idle.power_w("powersave"), Unavailable)
     node.watts = 10.0
-    baselines.measure("powersave")
-    assert baselines.power_w("performance") == pytest.approx(30.0)
-    assert baselines.power_w("powersave") == pytest.approx(10.0)
-    assert node.baselines(Baseline(5.0)).due_s("performance") == 5.0
+    idle.measure("powersave")
+    assert idle.power_w("performance") == pytest.approx(30.0)
+    assert idle.power_w("powersave") == pytest.approx(10.0)
+    assert node.idle_measurements(IdlePower(5.0)).due_s("performance") == 5.0
 
 
 def test_it_is_repeated_after_so_many_runs_of_the_governor(tmp_path: Path) -> None:
-    baselines = IdleNode(tmp_path, 30.0).baselines(Baseline(5.0, every=2))
-    baselines.measure("performance")
+    idle = IdleNode(tmp_path, 30.0).idle_measurements(IdlePower(5.0, every=2))
+    idle.measure("performance")
     due = []
     for governor in ("performance", "powersave", "performance", "performance"):
-        due.append(baselines.due_s("performance") is not None)
-        baselines.count_run(governor)
+        due.append(idle.due_s("performance") is not None)
+        idle.count_run(governor)
     assert due == [False, False, False, True]
-    baselines.measure("performance")
-    assert baselines.due_s("performance") is None
+    idle.measure("performance")
+    assert idle.due_s("performance") is None
 
 
 def test_nothing_is_due_where_none_is_wanted_or_energy_cannot_be_measured(tmp_path: Path) -> None:
-    unwanted = IdleNode(tmp_path, 30.0).baselines(None)
+    unwanted = IdleNode(tmp_path, 30.0).idle_measurements(None)
     assert unwanted.due_s("current") is None
-    assert unwanted.power_w("current") == Unavailable("the study asks for no idle baseline")
-    without = Baselines(Baseline(5.0), no_energy("no counters here"))
+    assert unwanted.power_w("current") == Unavailable("the study asks for no idle power")
+    without = IdleMeasurements(IdlePower(5.0), no_energy("no counters here"))
     assert without.due_s("current") is None
     assert without.power_w("current") == Unavailable("no counters here")
     assert without.pending_s({"current": 10}) == 0.0
@@ -109,40 +109,40 @@ def test_nothing_is_due_where_none_is_wanted_or_energy_cannot_be_measured(tmp_pa
 def test_no_time_is_lost_on_a_counter_that_cannot_be_read_any_more(tmp_path: Path) -> None:
     node = IdleNode(tmp_path, 30.0)
     (zone_folder(node.root, "intel-rapl:0") / "energy_uj").unlink()
-    baselines = node.baselines(Baseline(5.0))
-    found = baselines.measure("current")
+    idle = node.idle_measurements(IdlePower(5.0))
+    found = idle.measure("current")
     assert node.slept_s == 0.0
     assert "energy_uj is missing" in found.unavailable["power_pkg_w"]
-    idle = baselines.power_w("current")
-    assert isinstance(idle, Unavailable)
-    assert "the idle baseline has no energy" in idle.reason
+    power = idle.power_w("current")
+    assert isinstance(power, Unavailable)
+    assert "the idle measurement has no energy" in power.reason
 
 
-def test_an_interrupted_baseline_stays_due(tmp_path: Path) -> None:
+def test_an_interrupted_idle_measurement_stays_due(tmp_path: Path) -> None:
     node = IdleNode(tmp_path, 30.0)
     node.interrupted_after_s = 2.0
-    baselines = node.baselines(Baseline(5.0))
+    idle = node.idle_measurements(IdlePower(5.0))
     with pytest.raises(KeyboardInterrupt):
-        baselines.measure("current")
+        idle.measure("current")
     assert node.slept_s == 2.0
-    assert baselines.due_s("current") == 5.0
-    assert isinstance(baselines.power_w("current"), Unavailable)
+    assert idle.due_s("current") == 5.0
+    assert isinstance(idle.power_w("current"), Unavailable)
 
 
 @given(every=st.none() | st.integers(1, 6), before=st.integers(0, 8), runs=st.integers(0, 20))
 def test_the_forecast_is_what_happens(every: int | None, before: int, runs: int) -> None:
     naps_s = [0.0]
     source = EnergySource(PowercapMeter(Zones(Tree(Path("/")))))
-    baselines = Baselines(Baseline(0.5, every), source, lambda: sum(naps_s), naps_s.append)
+    idle = IdleMeasurements(IdlePower(0.5, every), source, lambda: sum(naps_s), naps_s.append)
     for _ in range(before):
-        make_run(baselines)
-    forecast_s, slept_s = baselines.pending_s({"current": runs}), sum(naps_s)
+        make_run(idle)
+    forecast_s, slept_s = idle.pending_s({"current": runs}), sum(naps_s)
     for _ in range(runs):
-        make_run(baselines)
+        make_run(idle)
     assert forecast_s == sum(naps_s) - slept_s
 
 
-def make_run(baselines: Baselines) -> None:
-    if baselines.due_s("current"):
-        baselines.measure("current")
-    baselines.count_run("current")
+def make_run(idle: IdleMeasurements) -> None:
+    if idle.due_s("current"):
+        idle.measure("current")
+    idle.count_run("current")
