@@ -272,7 +272,7 @@ def _cases(answer: Answer, source: str) -> Iterator[CardCase]:
             | {
                 "table_number": key.table.number,
                 "case_number": key.number,
-                "beside_alone": places.get(key.beside_alone or ""),
+                "co_runner_alone": places.get(key.co_runner_alone or ""),
                 "drivers": words_in(happened.drivers),
                 "governors_read": words_in(happened.governors_read),
                 "excluded": _only(STATUSES, happened.excluded),

@@ -20,7 +20,7 @@ from configs.mapping import Mapping, never_pins_problem
 from configs.mapping_names import UNPINNED, unknown_mapping
 from configs.repetitions import RACE_OF, RACE_REPETITIONS, Race, Repetitions
 from configs.scheduling import schedulings_of
-from configs.study import MAX_REGIONS, NOTHING, AppChoice, CoRunner, Study
+from configs.study import MAX_REGIONS, NO_CO_RUNNER, AppChoice, CoRunner, Study
 from configs.values import DIRECTIONS
 from configs.variables import thread_count_mistakes
 
@@ -70,8 +70,8 @@ class Resolver:
         choices = self._choices()
         vcpu_mappings = self._vcpu_mappings()
         mappings = self._study_mappings(choices)
-        beside = self._beside(choices)
-        apps = [choice.app for choice in choices] + [of.app for of in beside or () if of]
+        co_runners = self._co_runners(choices)
+        apps = [choice.app for choice in choices] + [of.app for of in co_runners or () if of]
         self._check_variables(apps)
         rows = 0
         for choice in choices:
@@ -83,8 +83,8 @@ class Resolver:
             *(self.data.get(name) for name in ("schedulers", "energy_aware", "itmt"))
         )
         # Each co-runner also runs alone.
-        alone = sum(co_runner is not None for co_runner in beside or ())
-        cases = rows * guests * len(beside or (None,)) + alone
+        alone = sum(co_runner is not None for co_runner in co_runners or ())
+        cases = rows * guests * len(co_runners or (None,)) + alone
         cases *= len(governors) * len(schedulings)
         runs = cases * (self._repetitions(choices) + self.data.get("warmup", Study.warmup))
         if cases > MAX_CASES:
@@ -93,7 +93,7 @@ class Resolver:
             request = f"the study asks for {runs} runs, warm-up runs included"
             self._mistake((), f"{request}; expected at most {MAX_RUNS}")
         found = {"apps": choices, "mappings": mappings, "vcpu_mappings": vcpu_mappings}
-        return found if beside is None else found | {"beside": beside}
+        return found if co_runners is None else found | {"co_runners": co_runners}
 
     def _repetitions(self, choices: tuple[AppChoice, ...]) -> int:
         """Return how often a case is run at most; 1 where the file's value is invalid."""
@@ -265,29 +265,31 @@ class Resolver:
         if regions and self.engine == "vm":
             self._mistake(path, "regions are not measured in guests; write engine: local")
 
-    def _beside(self, choices: tuple[AppChoice, ...]) -> tuple[CoRunner | None, ...] | None:
+    def _co_runners(self, choices: tuple[AppChoice, ...]) -> tuple[CoRunner | None, ...] | None:
         """Return the co-runners, None for a program alone; None where the study has no such key."""
-        if "beside" not in self.keys:
+        if "co_runners" not in self.keys:
             return None
         if self.engine == "vm":
-            self._mistake(("beside",), "co-runners run on the node itself; write engine: local")
+            self._mistake(("co_runners",), "co-runners run on the node itself; write engine: local")
         rule = self.data.get("repetitions")
         if isinstance(rule, Repetitions) and rule.race:
-            self._mistake(("beside",), "a race is between programs that run alone; leave it out")
+            self._mistake(
+                ("co_runners",), "a race is between programs that run alone; leave it out"
+            )
         apps = {choice.app.name: choice.app for choice in choices}
-        beside: dict[str, CoRunner | None] = {}
-        for index, entry in enumerate(self.data.get("beside", ())):
-            path: Path = ("beside", index)
-            if entry == NOTHING:
-                beside[NOTHING] = None
+        co_runners: dict[str, CoRunner | None] = {}
+        for index, entry in enumerate(self.data.get("co_runners", ())):
+            path: Path = ("co_runners", index)
+            if entry == NO_CO_RUNNER:
+                co_runners[NO_CO_RUNNER] = None
             elif isinstance(entry, dict) and (one := self._co_runner(entry, apps, path)):
                 words = (one.app.name, one.variant.name, one.size.name, one.threads)
                 # Mappings that are written out may share a name, which is all that tables show.
                 name = " ".join(map(str, (*words, one.mapping.name)))
-                if name in beside:
+                if name in co_runners:
                     self._mistake(path, f"co-runner {shown(name)} is repeated")
-                beside[name] = one
-        return tuple(beside.values())
+                co_runners[name] = one
+        return tuple(co_runners.values())
 
     def _co_runner(
         self, entry: dict[str, Any], apps: dict[str, App], path: Path

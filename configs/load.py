@@ -175,16 +175,16 @@ def study_digest(study: Study) -> str:
     use (None) are left out: a new one leaves other digests as they are.
     """
     # A thousand entries may name the same app, which is hashed once.
-    used = [choice.app for choice in study.apps] + [of.app for of in study.co_runners]
+    used = [choice.app for choice in study.apps] + [of.app for of in study.all_co_runners]
     apps = {id(app): app for app in used}
     digests = {
         which: sha256_of_json(_digest_fields(app), _digest_fields) for which, app in apps.items()
     }
     choices = [_digest_fields(choice) | {"app": digests[id(choice.app)]} for choice in study.apps]
     fields = _digest_fields(study) | {"apps": choices}
-    if study.beside:
-        fields["beside"] = [
-            of and _digest_fields(of) | {"app": digests[id(of.app)]} for of in study.beside
+    if study.co_runners:
+        fields["co_runners"] = [
+            of and _digest_fields(of) | {"app": digests[id(of.app)]} for of in study.co_runners
         ]
     return sha256_of_json(fields, _digest_fields)
 

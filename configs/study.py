@@ -38,7 +38,7 @@ WAIT_POLICIES = ("active", "passive", RUNTIME_DEFAULT)
 # threads that sleep at each barrier lose several times as much by being pinned as those that spin.
 DEFAULT_WAIT_POLICY = RUNTIME_DEFAULT
 # What stands in the list of co-runners for a program that runs alone.
-NOTHING = "nothing"
+NO_CO_RUNNER = "none"
 # `current` measures under whatever governor is in force and changes nothing.
 CURRENT_GOVERNOR = "current"
 # Linux Documentation/admin-guide/pm/cpufreq.rst, "Generic Scaling Governors". `userspace` is not
@@ -249,7 +249,7 @@ class CoRunner:
     """where it runs"""
 
 
-_Beside = Annotated[CoRunner | None, written(word("co-runner", (NOTHING,)), CoRunner)]
+_CoRunnerOrNone = Annotated[CoRunner | None, written(word("co-runner", (NO_CO_RUNNER,)), CoRunner)]
 
 
 @dataclass(frozen=True)
@@ -258,7 +258,7 @@ class Study:
 
     `repetitions` is how often a case is run; with `precision`, `decide` or `race`, how often at
     most.
-    In `beside`, None stands for a program alone; without co-runners it is None itself.
+    In `co_runners`, None stands for a program alone; without co-runners it is None itself.
     `digest` identifies what the study asks for: the hexadecimal SHA-256 of its canonical form.
     `source` is its file as it was read, after a line with the `overrides`, if there are any.
     """
@@ -306,10 +306,13 @@ class Study:
     """energy-aware scheduling: `on`, `off` or `current`. Without it: `current`"""
     itmt: tuple[Annotated[str, switch("the preference of faster cores (ITMT)")], ...] | None = None
     """Intel's preference of faster cores: `on`, `off` or `current`. Without it: `current`"""
-    beside: tuple[_Beside, ...] | None = None
-    """what runs beside the measured program until that ends: `nothing`, or an app with `variant`,
-    `size`, `threads` and `mapping`; several make more cases ([how](beside.md)). Without it: nothing
-    """
+    co_runners: (
+        Annotated[tuple[_CoRunnerOrNone, ...], called("co_runners", before="beside", file="study")]
+        | None
+    ) = None
+    """what runs beside the measured program until that ends: `none`, or an app with `variant`,
+    `size`, `threads` and `mapping`; several make more cases ([how](co-runners.md)). Without it:
+    none"""
     warmup: Annotated[int, count("how many runs of a case are not counted", 0, 1000)] = 1
     """runs of each case before, recorded but not averaged; in a race of the first case alone"""
     order: Annotated[str, word("order", ("randomised-blocks", "sequential"))] = "randomised-blocks"
@@ -361,14 +364,14 @@ class Study:
     source: Annotated[bytes, NO_KEY] = field(default=b"", repr=False, compare=False)
 
     @property
-    def co_runners(self) -> tuple[CoRunner, ...]:
-        """The co-runners of its cases."""
-        return tuple(filter(None, self.beside or ()))
+    def all_co_runners(self) -> tuple[CoRunner, ...]:
+        """The co-runners of its cases; None of them stands for a program alone."""
+        return tuple(filter(None, self.co_runners or ()))
 
     @property
     def all_apps(self) -> dict[str, App]:
         """Its apps by name, with those of its co-runners."""
-        apps = [choice.app for choice in self.apps] + [of.app for of in self.co_runners]
+        apps = [choice.app for choice in self.apps] + [of.app for of in self.all_co_runners]
         return {app.name: app for app in apps}
 
     @property

@@ -129,8 +129,8 @@ def _key(case: Case) -> TableKey:
 
 
 def _shared(case: Case) -> tuple[object, ...]:
-    beside = case.beside.program_label if case.beside else ""
-    return case.table, case.governor, case.scheduling.words, beside, case.guest_group
+    co_runner = case.co_runner.program_label if case.co_runner else ""
+    return case.table, case.governor, case.scheduling.words, co_runner, case.guest_group
 
 
 def _names(cases: Sequence[Case]) -> list[str]:
@@ -141,7 +141,7 @@ def _under(case: Case, *, has_governor: bool) -> str:
     parts = (
         case.governor if has_governor else "",
         case.scheduling.words,
-        f"beside {case.beside.program_label}" if case.beside else "",
+        f"beside {case.co_runner.program_label}" if case.co_runner else "",
         case.guest_group,
     )
     return ", ".join(filter(None, parts))

@@ -33,7 +33,7 @@ _MEASURES = "analysis.measures.MEASURES"
 _RUNS = "analysis.tables.tidy_runs.COLUMNS"
 _FIELDS = "runners.records.record.Record"
 # Groups of fields that another page has, named as `Record.GROUP` there: what that page is of.
-_ELSEWHERE = {"beside": ("co-runner", "[of a co-runner](beside.md#fields-of-a-record)")}
+_ELSEWHERE = {"co_runner": ("co-runner", "[of a co-runner](co-runners.md#fields-of-a-record)")}
 
 
 def key_table(declared: type) -> str:

@@ -66,7 +66,7 @@ def lacking(findings: Findings, app: str) -> Iterator[str]:
         threads = team[0].summary.key.table.threads_in_words
         count = f"{plural(len(team), 'case')} of {threads}"
         yield words.LEFT_OUT.format(count=count, why=words.ONE_PROCESS)
-    beside = [case for case in every if case.summary.key.beside]
+    beside = [case for case in every if case.summary.key.co_runner]
     if beside:
         yield words.LEFT_OUT.format(count=plural(len(beside), "case"), why=words.CO_RUNNER)
 

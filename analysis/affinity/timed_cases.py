@@ -183,7 +183,7 @@ def cases_of(findings: Findings, app: str) -> list[CaseFinding]:
         for case in findings.cases
         if case.summary.key.table.app == app
         and case.summary.key.table.ranks is None
-        and not case.summary.key.beside
+        and not case.summary.key.co_runner
     ]
 
 

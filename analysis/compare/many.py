@@ -47,7 +47,7 @@ class Setting(NamedTuple):
     wait_policy: str
     governor: str
     scheduling: str
-    beside: str | None
+    co_runner: str | None
     guest: str
     objective: tuple[str, str, bool]
 
@@ -59,7 +59,7 @@ class Setting(NamedTuple):
             f"wait policy {self.wait_policy}",
             "governor not known" if self.governor == _UNKNOWN else self.governor,
             self.scheduling,
-            f"beside {self.beside}" if self.beside else "",
+            f"beside {self.co_runner}" if self.co_runner else "",
         )
         guest = f" in {self.guest}" if self.guest else ""
         return one_line(
@@ -201,7 +201,7 @@ def _all_best(findings: Findings, as_governor: str | None) -> Iterator[tuple[Set
 
 def _under(case: CaseFinding, as_governor: str | None) -> tuple[object, ...]:
     governor = governor_of(case) or as_governor or _UNKNOWN
-    return governor, case.summary.key.scheduling, case.summary.key.beside
+    return governor, case.summary.key.scheduling, case.summary.key.co_runner
 
 
 def _setting(
@@ -215,7 +215,7 @@ def _setting(
         table.key.wait_policy,
         governor_of(case) or as_governor or _UNKNOWN,
         case.summary.key.scheduling,
-        case.summary.key.beside,
+        case.summary.key.co_runner,
         case.summary.key.guest,
         objective.identity,
     )
@@ -372,7 +372,7 @@ def _raw(node: NodeOfMany, best: Best, setting: Setting, objective: Objective) -
         "wait_policy": best.table.key.wait_policy,
         "governor": setting.governor,
         "scheduling": setting.scheduling or None,
-        "beside": setting.beside,
+        "co_runner": setting.co_runner,
         "objective": str(objective),
         "unit": objective.unit,
         "better": DIRECTIONS[objective.higher],

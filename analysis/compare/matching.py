@@ -132,7 +132,7 @@ def _only_possible(key: _Key, keys: Sequence[_Key]) -> int | None:
 def _row_key(case: CaseFinding, as_governor: str | None) -> _Key:
     return (
         case.mapping,
-        case.summary.key.vcpu_mapping or case.summary.key.beside or "",
+        case.summary.key.vcpu_mapping or case.summary.key.co_runner or "",
         case.summary.key.scheduling,
         governor_of(case) or as_governor,
     )

@@ -174,8 +174,8 @@ def _head(row: Row, in_guest: bool, is_asked: bool) -> tuple[str, ...]:
     case = row.case
     vcpus = (one_line(case.summary.key.vcpu_mapping or NOTHING),) if in_guest else ()
     governors = dict.fromkeys(side.case.governor for side in (row.a, row.b) if side)
-    beside = f" beside {case.summary.key.beside}" if case.summary.key.beside else ""
-    mapping = one_line(f"{case.mapping}{beside}")
+    co_runner = f" beside {case.summary.key.co_runner}" if case.summary.key.co_runner else ""
+    mapping = one_line(f"{case.mapping}{co_runner}")
     scheduling = (one_line(case.summary.key.scheduling or CURRENT),) if is_asked else ()
     return (*vcpus, mapping, *scheduling, one_line(" = ".join(governors)))
 

@@ -96,7 +96,7 @@ def _points(cases: Sequence[CaseFinding]) -> list[_Point]:
     points = []
     for case in cases:
         baseline = baselines.get(case.summary.key.setting)
-        if baseline is None or case is baseline or case.summary.key.beside:
+        if baseline is None or case is baseline or case.summary.key.co_runner:
             continue
         if {TIME, ENERGY} <= case.samples.keys() & baseline.samples.keys():
             time, energy = (case.mean_ratio(baseline, objective) for objective in (TIME, ENERGY))

@@ -67,7 +67,7 @@ def best_cases(results: Results, cases: Cases) -> tuple[BestCase, ...]:
     Beside a co-runner a program is another one, and energy is that of both.
     """
     # Others do the same work with other builds, ranks and threads.
-    programs = grouped((of for of in cases.cases if not of.key.beside), _work)
+    programs = grouped((of for of in cases.cases if not of.key.co_runner), _work)
     found = [
         best for objective in OBJECTIVES for of in programs for best in _best(cases, of, objective)
     ]

@@ -112,7 +112,7 @@ class Cases:
         why = self.why_not(case, objective) or self.why_not(other, objective)
         if why is not None:
             return why
-        if objective in (ENERGY, EDP) and case.key.beside != other.key.beside:
+        if objective in (ENERGY, EDP) and case.key.co_runner != other.key.co_runner:
             return "energy of both"
         stated = other.circumstances.stated.get(objective)
         # A card states how a case differs from its baseline, and not the other way round.

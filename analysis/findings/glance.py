@@ -124,7 +124,7 @@ def decision_overview(
     A configuration without a label has none.
     """
     found = [
-        (table, decision, labels.get((at, decision.governor, decision.beside), ""))
+        (table, decision, labels.get((at, decision.governor, decision.co_runner), ""))
         for at, table in enumerate(findings.tables)
         for decision in table.decisions
         if decision.objective.identity == objective.identity and decision.choice != "not compared"

@@ -85,7 +85,7 @@ class Cell:
 class Setting:
     """What the cases of a line share, in short; `table` is the place of its table.
 
-    `governor` and `beside` are those of its verdicts. `cells` are by objective and then by column;
+    `governor` and `co_runner` are those of its verdicts. `cells` are by objective, then by column;
     an objective that no case has is missing. `compared_by` are the objectives that its programs are
     compared by, those to look at first first: time, or what programs of a given time print.
     `threads` are those of all ranks.
@@ -96,7 +96,7 @@ class Setting:
     under: str
     table: int
     governor: str
-    beside: str | None
+    co_runner: str | None
     cells: Mapping[Objective, Mapping[str, Cell]]
     compared_by: tuple[Objective, ...] = (TIME,)
     threads: int = 1
@@ -132,11 +132,11 @@ def by_program(settings: Iterable[Setting]) -> tuple[Setting, ...]:
 def labels_of_verdicts(settings: Sequence[Setting]) -> dict[tuple[int, str, str | None], str]:
     """Return what the settings of a verdict have in common, by table, governor and co-runner."""
     labels = {}
-    for those in grouped(settings, lambda of: (of.table, of.governor, of.beside)):
+    for those in grouped(settings, lambda of: (of.table, of.governor, of.co_runner)):
         of, *others = those
         under = [set(other.under.split(", ")) for other in others]
         common = [part for part in of.under.split(", ") if all(part in each for each in under)]
-        labels[of.table, of.governor, of.beside] = replace(of, under=", ".join(common)).label
+        labels[of.table, of.governor, of.co_runner] = replace(of, under=", ".join(common)).label
     return labels
 
 

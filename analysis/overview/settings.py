@@ -44,7 +44,7 @@ def overviews_of(findings: Findings) -> list[Overview]:
 
 def _shared(case: CaseFinding) -> tuple[object, ...]:
     of = case.summary
-    return of.key.mpi, case.governor, of.key.scheduling, of.key.beside
+    return of.key.mpi, case.governor, of.key.scheduling, of.key.co_runner
 
 
 def _overview(
@@ -58,7 +58,7 @@ def _overview(
             _under(cases[0], has_governor=len(governors) > 1),
             at,
             cases[0].governor,
-            cases[0].summary.key.beside,
+            cases[0].summary.key.co_runner,
             _cells(cases, tables[at]),
             tables[at].compared_by,
             max(tables[at].key.ranks or 0, 1) * tables[at].key.threads,
@@ -74,7 +74,7 @@ def _under(case: CaseFinding, *, has_governor: bool) -> str:
     parts = (
         case.governor if has_governor else "",
         of.key.scheduling,
-        f"beside {of.key.beside}" if of.key.beside else "",
+        f"beside {of.key.co_runner}" if of.key.co_runner else "",
     )
     return one_line(", ".join(filter(None, parts)))
 

@@ -32,15 +32,15 @@ _TEXTS = (
     "wait_policy", "mapping", "governor", "selection", "binding", "mechanism", "cpus", "status",
     "reason", "governor_read", "driver", "engine", "vcpu_mapping", "vcpu_selection", "vcpu_binding",
     "vcpu_cpus", "vm_accelerator", "algorithm", "implementation", "mpi", "ranks_by",
-    "sched_energy_aware", "sched_ext_scheduler", REGION, "beside", "beside_cpus", "beside_alone",
-    *OF_SCHEDULING, "priority",
+    "sched_energy_aware", "sched_ext_scheduler", REGION, "co_runner", "co_runner_cpus",
+    "co_runner_alone", *OF_SCHEDULING, "priority",
 )  # fmt: skip
 _COUNTS = (
     "table_number", "case_number", "repetition", "block", "order", "attempt", "ranks", "threads",
     "vm_cpus", "vm_memory_mib",
 )  # fmt: skip
 _FLAGS = ("warmup", "kinds_declared", "fixed_time", "no_schedule")
-_VERDICTS = ("placement_verdict", "vcpu_placement_verdict", "beside_placement_verdict")
+_VERDICTS = ("placement_verdict", "vcpu_placement_verdict", "co_runner_placement_verdict")
 # Tuples, None where there is nothing in them.
 _LISTS = ("disturbed", "daemons", "rank_cpus", METRICS)
 # The task that took most CPU time of all others, where the run shared its CPUs, and that time.
@@ -158,7 +158,7 @@ def _row(record: Mapping[str, Any], reasons: Reasons) -> tuple[Any, ...]:
         *map(get, _UNCHANGED),
         verdict_of(record),
         verdict_of(record, "vcpu_placement"),
-        verdict_of(record, "beside_placement"),
+        verdict_of(record, "co_runner_placement"),
         disturbed or None,
         tuple(get("daemons") or ()) or None,
         tuple(get("rank_cpus") or ()) or None,

@@ -85,8 +85,8 @@ class CaseKey:
     that of its table means nothing.
 
     `mpi` is the launcher of ranks, `ranks_by` how their mapping's CPUs were divided among them, and
-    `rank_cpus` has the CPUs of each rank; None without ranks. `beside` names what ran beside the
-    program, `beside_alone` is the case_id of that alone; None where nothing did.
+    `rank_cpus` has the CPUs of each rank; None without ranks. `co_runner` names what ran beside the
+    program, `co_runner_alone` is the case_id of that alone; None where nothing did.
     """
 
     case_id: str
@@ -110,9 +110,9 @@ class CaseKey:
     mpi: str | None = None
     ranks_by: str | None = None
     rank_cpus: tuple[str, ...] | None = None
-    beside: str | None = None
-    beside_cpus: str | None = None
-    beside_alone: str | None = None
+    co_runner: str | None = None
+    co_runner_cpus: str | None = None
+    co_runner_alone: str | None = None
     scheduler: str | None = None
     energy_aware: str | None = None
     itmt: str | None = None
@@ -149,7 +149,7 @@ class CaseKey:
     @property
     def setting(self) -> tuple[object, ...]:
         """What a case shares with the baseline that it is compared with."""
-        of_case = self.mpi, self.governor, self.beside, self.engine
+        of_case = self.mpi, self.governor, self.co_runner, self.engine
         return self.study, self.node_id, self.table, *of_case
 
     @property

@@ -25,11 +25,11 @@ _OF_REGION = _names("time", "counters", "energy") | {
     *("temperature_before_c", "temperature_after_c", "executions", "mark_s"),
 }
 _OF_CO_RUNNER = {
-    "beside_alone",
-    "beside_completed",
-    "beside_elapsed_s",
-    "beside_rate_hz",
-    "beside_cpu_s",
+    "co_runner_alone",
+    "co_runner_completed",
+    "co_runner_elapsed_s",
+    "co_runner_rate_hz",
+    "co_runner_cpu_s",
 }
 _OF_RUN = (
     _OF_REGION

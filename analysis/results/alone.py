@@ -28,7 +28,7 @@ class Alone:
     @property
     def co_runner_slowdown(self) -> float | None:
         """The co-runner's mean time over that alone."""
-        return self._ratio(self.case.stats["beside_elapsed_s"].mean, self.co_runner)
+        return self._ratio(self.case.stats["co_runner_elapsed_s"].mean, self.co_runner)
 
     def _ratio(self, mean: float, alone: Case | None) -> float | None:
         if not (alone and alone.lost.usable and self.case.lost.usable):
@@ -41,13 +41,13 @@ def alone_of(cases: Iterable[Case]) -> Mapping[str, Alone]:
     """Return the cases alone of each case that something ran beside, by its case_id."""
     everyone = list(cases)
     by_id = {case.key.case_id: case for case in everyone}
-    by_placing = {_placing(case): case for case in everyone if not case.key.beside}
+    by_placing = {_placing(case): case for case in everyone if not case.key.co_runner}
     return {
         case.key.case_id: Alone(
-            case, by_placing.get(_placing(case)), by_id.get(case.key.beside_alone or "")
+            case, by_placing.get(_placing(case)), by_id.get(case.key.co_runner_alone or "")
         )
         for case in everyone
-        if case.key.beside
+        if case.key.co_runner
     }
 
 

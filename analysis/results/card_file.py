@@ -255,9 +255,9 @@ class CardCase(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
     scheduler: Name | None = None
     energy_aware: Name | None = None
     itmt: Name | None = None
-    beside: Name | None = None
-    beside_cpus: Name | None = None
-    beside_alone: Place | None = None
+    co_runner: Name | None = None
+    co_runner_cpus: Name | None = None
+    co_runner_alone: Place | None = None
     """the place of the case in which the co-runner is alone"""
     implementations: Names = ()
     """whose program it is; drivers and governors that were read back"""
@@ -317,10 +317,10 @@ class CardCase(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
         means |= dict.fromkeys(PLAIN) | self.measures
         table = TableKey(self.table_number, *(getattr(self, name) for name in TABLE_KEYS))
         facts = {name: getattr(self, name) for name in ROW_FACTS if name in SHARED}
-        alone = None if self.beside_alone is None else str(self.beside_alone)
+        alone = None if self.co_runner_alone is None else str(self.co_runner_alone)
         key = CaseKey(
             str(place), table, self.case_number, self.mapping, self.governor,
-            beside_alone=alone, **facts,
+            co_runner_alone=alone, **facts,
         )  # fmt: skip
         stats = {name: _stats(mean, self.n) for name, mean in means.items()}
         return Case(key, self.n, stats, tuple(metrics), circumstances=self._circumstances(stats))
@@ -358,7 +358,7 @@ class CardCase(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
 SHARED = (
     {*CardCase.__struct_fields__}
     & {*CaseKey.__dataclass_fields__, *Circumstances.__dataclass_fields__}
-) - {"beside_alone", "reasons", "placed"}
+) - {"co_runner_alone", "reasons", "placed"}
 
 
 def _stats(mean: Mean | None, n: int | None) -> Stats:

@@ -22,7 +22,7 @@ Item = TypeVar("Item")
 PLACEMENTS = {
     "placement": "placement",
     "vcpu_placement": "placement of vCPUs",
-    "beside_placement": "placement of the co-runner",
+    "co_runner_placement": "placement of the co-runner",
 }
 
 

@@ -72,7 +72,7 @@ _FACTS = tuple(name for name in ROW_FACTS if name not in COUNTS)
 # What `reasons` may name.
 _WITH_REASONS = frozenset((
     *BY_FIELD, *(f"{measure.field}.{kind}" for measure in OF_KINDS for kind in measure.kinds),
-    "placement", "vcpu_placement", "beside_placement", "driver", *FINAL, INTERRUPTED,
+    "placement", "vcpu_placement", "co_runner_placement", "driver", *FINAL, INTERRUPTED,
 ))  # fmt: skip
 _IDENTITY = (
     *(key for key in TABLE_KEYS if key not in OPTIONAL_KEYS), "mapping", "governor", "cpus",
@@ -89,7 +89,7 @@ _ORDERED_TIMES = tuple(
 )  # fmt: skip
 # What only some cases have.
 _OF_SOME = (
-    *OPTIONAL_KEYS, "mpi", "ranks_by", "rank_cpus", "beside", "beside_cpus", *OF_SCHEDULING,
+    *OPTIONAL_KEYS, "mpi", "ranks_by", "rank_cpus", "co_runner", "co_runner_cpus", *OF_SCHEDULING,
 )  # fmt: skip
 
 

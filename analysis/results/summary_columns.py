@@ -30,7 +30,7 @@ COUNTS = (
 )  # fmt: skip
 _FROM_0 = ("n", "lost", "unproved")
 # In `tables.csv`, computed from other columns: read, and not used.
-_DERIVED = ("elapsed_cv", "slowdown", "beside_slowdown")
+_DERIVED = ("elapsed_cv", "slowdown", "co_runner_slowdown")
 # Without those by core kind, which a message need not list.
 COLUMNS = (
     *dict.fromkeys((*_TEXTS, *COUNTS)),

@@ -242,7 +242,7 @@ def _where(case: Case) -> str:
     return str(case.key.vcpu_cpus or case.key.shown_cpus or "unknown CPUs")
 
 
-def beside_numbers(cases: Sequence[Case]) -> Iterator[str]:
+def co_runner_numbers(cases: Sequence[Case]) -> Iterator[str]:
     """Yield what the numbers of rows with co-runners are of."""
     yield (
         "slowdown: mean time beside the other over that alone; intervals are in the verdict. The "

@@ -20,7 +20,7 @@ from analysis.measures import BY_FIELD, OF_KINDS, SHOWN, Measure, Stats
 from analysis.results.alone import Alone
 from analysis.results.case import Case
 from analysis.tables.footnotes import (
-    beside_numbers,
+    co_runner_numbers,
     drivers,
     guest_and_host_numbers,
     guest_rows,
@@ -127,11 +127,11 @@ def _text(of: Callable[[Case], str | int | None]) -> Write:
     return lambda case, _: NOTHING if (value := of(case)) is None else one_line(str(value))
 
 
-def _nothing_beside() -> str:
+def _no_co_runner() -> str:
     # As in analysis.published: few tables have co-runners.
-    from configs.study import NOTHING as NOTHING_BESIDE
+    from configs.study import NO_CO_RUNNER
 
-    return NOTHING_BESIDE
+    return NO_CO_RUNNER
 
 
 def _runs(case: Case, _page: Page) -> str:
@@ -195,8 +195,8 @@ def reasons_of(case: Case, name: str) -> str:
 
 
 def _of_co_runner() -> Written:
-    column, write = mean_column("beside_elapsed_s")
-    return column, lambda case, page: write(case, page) if case.key.beside else NOTHING
+    column, write = mean_column("co_runner_elapsed_s")
+    return column, lambda case, page: write(case, page) if case.key.co_runner else NOTHING
 
 
 def _slowdown(ratio_of: Callable[[Alone], float | None], what: str) -> Write:
@@ -258,9 +258,9 @@ _SCHEDULING = (
     _text(lambda case: case.key.scheduling or CURRENT),
 )
 _NODE = Column("node", right=False, key="node"), _text(lambda case: case.key.node_id)
-_BESIDE = (
-    Column("beside", right=False, key="beside"),
-    _text(lambda case: case.key.beside or _nothing_beside()),
+_CO_RUNNER = (
+    Column("co-runner", right=False, key="co_runner"),
+    _text(lambda case: case.key.co_runner or _no_co_runner()),
 )
 _N = (Column("n", key="n"), _runs), (Column("lost", key="lost"), _lost)
 _TIME_SD = Column("sd", "s", key="sd", short="sd"), _deviation
@@ -288,10 +288,10 @@ def _numbers(*only_with: str) -> tuple[Written, ...]:
 
 
 _FULL = Layout((_NUMBER, _MAPPING, _GOVERNOR, *_N), _numbers(), footnotes=(drivers,))
-_FULL_BESIDE = Layout(
-    (_NUMBER, _MAPPING, _BESIDE, _GOVERNOR, *_N),
+_FULL_WITH_CO_RUNNER = Layout(
+    (_NUMBER, _MAPPING, _CO_RUNNER, _GOVERNOR, *_N),
     (*_numbers(), _SLOWDOWN, _of_co_runner(), _ITS_SLOWDOWN),
-    footnotes=(drivers, beside_numbers),
+    footnotes=(drivers, co_runner_numbers),
 )
 # Of guests the mapping of virtual CPUs counts, beside that of the threads.
 _VCPU_MAPPING = (
@@ -393,15 +393,15 @@ _SHORT_OF_GUESTS = Layout(
     (),
     footnotes=(guest_and_host_numbers,),
 )
-_SHORT_BESIDE = Layout(
-    (_NUMBER, _MAPPING, _BESIDE, _SET_GOVERNOR, *_N),
+_SHORT_WITH_CO_RUNNER = Layout(
+    (_NUMBER, _MAPPING, _CO_RUNNER, _SET_GOVERNOR, *_N),
     (),
-    footnotes=(beside_numbers,),
+    footnotes=(co_runner_numbers,),
 )
 # By name: for programs on the node itself, for those in guests whose CPUs were mapped, and for
 # those with co-runners.
 LAYOUTS: Mapping[LayoutName, tuple[Layout, Layout, Layout]] = {
-    "short": (_SHORT, _SHORT_OF_GUESTS, _SHORT_BESIDE),
-    "full": (_FULL, _FULL_OF_GUESTS, _FULL_BESIDE),
+    "short": (_SHORT, _SHORT_OF_GUESTS, _SHORT_WITH_CO_RUNNER),
+    "full": (_FULL, _FULL_OF_GUESTS, _FULL_WITH_CO_RUNNER),
     "published": (_PUBLISHED, _PUBLISHED_OF_GUESTS, _PUBLISHED),
 }

@@ -235,9 +235,9 @@ def _table(parts: Sequence[_Part], choice: Choice, notes: Notes, *, is_alone: bo
 
 def _layout(parts: Sequence[_Part], choice: Choice) -> Layout:
     cases = [case for part in parts for case in part.rows]
-    on_node, of_guests, beside = LAYOUTS[choice.layout]
+    on_node, of_guests, with_co_runner = LAYOUTS[choice.layout]
     layout = of_guests if any(case.key.vcpu_mapping for case in cases) else on_node
-    layout = beside if any(case.key.beside for case in cases) else layout
+    layout = with_co_runner if any(case.key.co_runner for case in cases) else layout
     if any(case.key.scheduling for case in cases):
         layout = layout.with_scheduling()
     if len(parts) > 1:
@@ -306,7 +306,7 @@ def _slowdowns(alone: Alone | None) -> dict[str, object]:
     """Return the ratios of means of a case with a co-runner, and of that."""
     if alone is None:
         return {}
-    return {"slowdown": alone.slowdown, "beside_slowdown": alone.co_runner_slowdown}
+    return {"slowdown": alone.slowdown, "co_runner_slowdown": alone.co_runner_slowdown}
 
 
 def _table_number(case: Case) -> str:

@@ -31,10 +31,10 @@ from base.text import one_line, plural, unknown_word
 # The numbers of the publication, by the names that people type.
 _NUMBERS = ("time", "sd", "frequency", "migrations", "misses", "energy")
 _OF_GUESTS = ("time", "sd", "frequency", "migrations", "vcpu_migrations", "misses", "energy")
-_BESIDE = (*_NUMBERS, "slowdown", "beside_time", "its_slowdown")
+_CO_RUNNER = (*_NUMBERS, "slowdown", "co_runner_time", "its_slowdown")
 _STATISTICS_OF_TIME = tuple(name for name in NUMBERS if name not in ("mean", "sd"))
 # What tells rows apart, by the names that people type.
-_OF_ROWS = ("node", "mapping", "vcpu_mapping", "beside", "governor", "scheduling", "n", "lost")
+_OF_ROWS = ("node", "mapping", "vcpu_mapping", "co_runner", "governor", "scheduling", "n", "lost")
 # Never left out of a table: that of the row, and the time.
 _ALWAYS = ("", "time")
 # The wait policy that nobody has set.
@@ -71,8 +71,8 @@ def with_numbers(layout: Layout, cases: Sequence[Case], chosen: Sequence[str]) -
 
 
 def _default(cases: Sequence[Case]) -> list[str]:
-    if any(case.key.beside for case in cases):
-        names: Sequence[str] = _BESIDE
+    if any(case.key.co_runner for case in cases):
+        names: Sequence[str] = _CO_RUNNER
     else:
         names = _OF_GUESTS if any(case.key.vcpu_mapping for case in cases) else _NUMBERS
     return list(dict.fromkeys([*names, *(metric.name for metric in metrics_of(cases))]))

@@ -57,7 +57,7 @@ COLUMNS = (
     RunColumns(
         ("table_number", "case_number", "case_id"),
         "the table of the study, the row in it, the case; what defines a case is in the columns "
-        "from `app` to `beside_alone`",
+        "from `app` to `co_runner_alone`",
     ),
     RunColumns(("region",), "the [region](regions.md) that the row is of; empty: the whole run"),
     RunColumns(
@@ -97,8 +97,8 @@ COLUMNS = (
         "where their virtual CPUs should be",
     ),
     RunColumns(
-        ("beside", "beside_cpus", "beside_alone"),
-        "the [co-runner](beside.md), its CPUs, and its case alone",
+        ("co_runner", "co_runner_cpus", "co_runner_alone"),
+        "the [co-runner](co-runners.md), its CPUs, and its case alone",
     ),
     RunColumns(
         ("governor_read", "driver", "sched_energy_aware", "sched_ext_scheduler"),
@@ -110,7 +110,7 @@ COLUMNS = (
     ),
     RunColumns(("temperature_c",), "of the hottest package before the run"),
     RunColumns(
-        ("placement_verdict", "vcpu_placement_verdict", "beside_placement_verdict"),
+        ("placement_verdict", "vcpu_placement_verdict", "co_runner_placement_verdict"),
         "[where threads were](placement.md): `proved`, `violated`, `unproved`",
     ),
     RunColumns(

@@ -96,7 +96,7 @@ def _decision_data(decision: Decision) -> dict[str, Any]:
         "unit": decision.objective.unit,
         "better": DIRECTIONS[decision.objective.higher],
         "governor": decision.governor,
-        "beside": decision.beside,
+        "co_runner": decision.co_runner,
         "decision": decision.choice,
         "best": _identity(best) if best else None,
         "gain": _gain_data(decision.gain) if decision.gain else None,
@@ -171,13 +171,16 @@ def raw_slowdown(case: CaseFinding) -> dict[str, object]:
     assert slowdown
     measures = case.summary.stats
     values: dict[str, object] = _identity(case) | {
-        "beside": case.summary.key.beside,
+        "co_runner": case.summary.key.co_runner,
         "alone_number": slowdown.alone,
-        "beside_elapsed_mean_s": finite(measures["beside_elapsed_s"].mean),
-        "beside_alone_mean_s": finite(slowdown.co_runner_alone_s),
-        "beside_rate_mean_hz": finite(measures["beside_rate_hz"].mean),
+        "co_runner_elapsed_mean_s": finite(measures["co_runner_elapsed_s"].mean),
+        "co_runner_alone_mean_s": finite(slowdown.co_runner_alone_s),
+        "co_runner_rate_mean_hz": finite(measures["co_runner_rate_hz"].mean),
     }
-    for name, of in (("slowdown", slowdown.of_program), ("beside_slowdown", slowdown.of_co_runner)):
+    for name, of in (
+        ("slowdown", slowdown.of_program),
+        ("co_runner_slowdown", slowdown.of_co_runner),
+    ):
         interval = of.known_interval() if of else None
         values |= {
             name: of.ratio if of else None,

@@ -64,7 +64,9 @@ def decisions_of(
         return ()
     return tuple(
         _decision(configuration, objective, objectives, rules)
-        for configuration in grouped(cases, lambda case: (case.governor, case.summary.key.beside))
+        for configuration in grouped(
+            cases, lambda case: (case.governor, case.summary.key.co_runner)
+        )
         for objective in objectives
     )
 
@@ -75,7 +77,7 @@ def _decision(
     objectives: Sequence[Objective],
     rules: Rules,
 ) -> Decision:
-    place = objective, cases[0].governor, cases[0].summary.key.beside
+    place = objective, cases[0].governor, cases[0].summary.key.co_runner
     baseline = next((case for case in cases if case.is_baseline), None)
     compared = [case for case in cases if objective in case.comparisons]
     lacking = tuple(_lacking(cases, baseline, compared, objective, objectives, rules))

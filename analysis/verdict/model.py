@@ -164,9 +164,9 @@ class CaseFinding:
         """The row as people name it: `#3 pcores-pin (performance)`."""
         vcpus = self.summary.key.vcpu_mapping
         where = f"vCPUs {vcpus}, " if vcpus else ""
-        beside = f" beside {self.summary.key.beside}" if self.summary.key.beside else ""
+        co_runner = f" beside {self.summary.key.co_runner}" if self.summary.key.co_runner else ""
         under = ", ".join(filter(None, (self.summary.key.scheduling, self.governor)))
-        return one_line(f"#{self.number} {where}{self.mapping}{beside} ({under})")
+        return one_line(f"#{self.number} {where}{self.mapping}{co_runner} ({under})")
 
     @property
     def full_mapping(self) -> str:
@@ -201,7 +201,7 @@ class CaseFinding:
         """Whether it may be on the Pareto front; beside a co-runner, energy is that of both."""
         is_measured = {TIME, ENERGY} <= self.samples.keys()
         is_measured = is_measured and self.lost_of(ENERGY).usable
-        return is_measured and self.is_comparable and not self.summary.key.beside
+        return is_measured and self.is_comparable and not self.summary.key.co_runner
 
     @property
     def is_comparable(self) -> bool:
@@ -270,7 +270,7 @@ class Decision:
 
     objective: Objective
     governor: str
-    beside: str | None
+    co_runner: str | None
     choice: Choice
     best: CaseFinding | None = None
     gain: Gain | None = None

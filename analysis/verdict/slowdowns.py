@@ -19,7 +19,7 @@ from analysis.verdict.comparisons import difference_between
 from analysis.verdict.model import CaseFinding, Caveat, Slowdown
 from analysis.verdict.values import Values, difference_of, values_by_case
 
-_TIME_BESIDE = Objective(TIME, "beside_elapsed_s", TIME.noun, TIME.unit)
+_CO_RUNNER_TIME = Objective(TIME, "co_runner_elapsed_s", TIME.noun, TIME.unit)
 
 
 def slowdowns_of(
@@ -32,12 +32,12 @@ def slowdowns_of(
     pairs = alone_of(cases)
     if not pairs:
         return {}
-    beside = {} if frame is None else values_by_case(frame, [_TIME_BESIDE])
+    co_runner_times = {} if frame is None else values_by_case(frame, [_CO_RUNNER_TIME])
     return {
         case_id: Slowdown(
             alone.program.key.number if alone.program else None,
             difference_between(alone.case, alone.program, values, TIME) if alone.program else None,
-            _of_co_runner(alone.case, alone.co_runner, beside, values),
+            _of_co_runner(alone.case, alone.co_runner, co_runner_times, values),
             alone.co_runner.time.mean if alone.co_runner else float("nan"),
         )
         for case_id, alone in pairs.items()
@@ -47,13 +47,13 @@ def slowdowns_of(
 def _of_co_runner(
     case: Case,
     alone: Case | None,
-    beside: Mapping[str, Values],
+    co_runner_times: Mapping[str, Values],
     values: Mapping[str, Values],
 ) -> Difference | None:
     """Return the co-runner's time beside the program against its time alone, block by block."""
     if alone is None or not (case.lost.usable and alone.lost.usable):
         return None
-    mine, theirs = beside.get(case.key.case_id), values.get(alone.key.case_id)
+    mine, theirs = co_runner_times.get(case.key.case_id), values.get(alone.key.case_id)
     return difference_of(mine, theirs, TIME) if mine and theirs else None
 
 
@@ -67,8 +67,8 @@ def why_not_program(case: CaseFinding) -> Caveat:
 
 def why_not_co_runner(case: CaseFinding) -> Caveat:
     """Return why the slowdown of a case's co-runner is not known."""
-    measured = case.summary.stats["beside_elapsed_s"]
-    if reasons := case.summary.circumstances.reasons.get("beside_elapsed_s"):
+    measured = case.summary.stats["co_runner_elapsed_s"]
+    if reasons := case.summary.circumstances.reasons.get("co_runner_elapsed_s"):
         lacking = (case.summary.n or 0) - (measured.n or 0)
         facts = {"runs": lacking, "reasons": tuple(reasons)}
         return Caveat("co-runner not measured", (case.case_id,), facts)

@@ -16,7 +16,6 @@ from analysis.verdict.tables import objective_decimals
 from analysis.words.verdict import decision, decision_notes, goes_with, note, p_value
 from base.text import one_line
 from configs.scheduling import CURRENT
-from configs.study import NOTHING as NOTHING_BESIDE
 
 # Of means without a spread.
 _DECIMALS_OF_MEANS = 1
@@ -97,8 +96,8 @@ def _centre(case: CaseFinding, objective: Objective) -> float:
 def _caption(table: TableFindings, case: CaseFinding) -> str:
     key = case.summary.key
     app = " ".join(filter(None, (table.key.app, table.key.region)))
-    beside = any(other.summary.key.beside for other in table.cases)
-    where = f", beside {key.beside or NOTHING_BESIDE}" if beside else ""
+    has_co_runner = any(other.summary.key.co_runner for other in table.cases)
+    where = f", beside {key.co_runner}" if key.co_runner else ", no co-runner" * has_co_runner
     return one_line(f"{app}, {table.key.threads_in_words}, {key.governor}{where}")
 
 
@@ -150,7 +149,7 @@ def _decisions(
 ) -> Iterator[tuple[str, str]]:
     explained: list[CaseFinding | None] = []
     for found in table.decisions:
-        if (found.governor, found.beside) != (cases[0].governor, cases[0].summary.key.beside):
+        if (found.governor, found.co_runner) != (cases[0].governor, cases[0].summary.key.co_runner):
             continue
         if found.objective == objective:
             yield "", f"decision: {decision(found)}"

@@ -19,7 +19,7 @@ from analysis.words.verdict import note
 from base.text import one_line, plural
 from configs.core_kinds import KIND_ORDER
 from configs.scheduling import CURRENT
-from configs.study import NOTHING as NOTHING_BESIDE
+from configs.study import NO_CO_RUNNER
 
 OF_CORES = (
     "energy by core kind is of the cores: idle ones are in it, shared caches, memory and graphics "
@@ -32,16 +32,16 @@ WITH_ANOTHER_SCHEDULE = (
 
 def _head_columns(table: TableFindings) -> tuple[Column, ...]:
     """Return the columns of a row's identity; who places threads is one where a study asks."""
-    asked, beside = _asked(table)
-    names = ("mapping", *beside, *asked, "governor")
+    asked, co_runner = _asked(table)
+    names = ("mapping", *co_runner, *asked, "governor")
     return Column("#"), *(Column(name, right=False) for name in names)
 
 
 def _asked(table: TableFindings) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the names of the columns of scheduling and co-runner, where a case has them."""
     scheduled = any(case.summary.key.scheduling for case in table.cases)
-    has_co_runner = any(case.summary.key.beside for case in table.cases)
-    return ("scheduling",) * scheduled, ("beside",) * has_co_runner
+    has_co_runner = any(case.summary.key.co_runner for case in table.cases)
+    return ("scheduling",) * scheduled, ("co-runner",) * has_co_runner
 
 
 def _heads(table: TableFindings) -> dict[str, tuple[str, ...]]:
@@ -50,9 +50,9 @@ def _heads(table: TableFindings) -> dict[str, tuple[str, ...]]:
     heads = {}
     for case in table.cases:
         scheduling = (one_line(case.summary.key.scheduling or CURRENT),) if asked else ()
-        beside = (one_line(case.summary.key.beside or NOTHING_BESIDE),) if has_co_runner else ()
+        co_runner = (one_line(case.summary.key.co_runner or NO_CO_RUNNER),) if has_co_runner else ()
         mapping, governor = one_line(case.full_mapping), one_line(case.governor)
-        heads[case.case_id] = (str(case.number), mapping, *beside, *scheduling, governor)
+        heads[case.case_id] = (str(case.number), mapping, *co_runner, *scheduling, governor)
     return heads
 
 
@@ -158,11 +158,11 @@ def slowdown_table(table: TableFindings) -> Table | None:
     if not cases:
         return None
     notes = Notes()
-    measured = [case.summary.stats["beside_elapsed_s"].mean for case in cases]
+    measured = [case.summary.stats["co_runner_elapsed_s"].mean for case in cases]
     decimals = time_decimals(mean for mean in measured if finite(mean) is not None)
     columns = (
         *(Column("#"), Column("mapping", right=False), Column("governor", right=False)),
-        *(Column("beside", right=False), Column("# alone")),
+        *(Column("co-runner", right=False), Column("# alone")),
         *(Column("slowdown"), Column("95 % interval")),
         *(Column("co-runner's time", "s"), Column("alone", "s"), Column("executions", "1/s")),
         *(Column("co-runner's slowdown"), Column("95 % interval")),
@@ -189,14 +189,14 @@ def _slowdown_cells(case: CaseFinding, decimals: int, notes: Notes) -> tuple[str
     measures = case.summary.stats
     program = _ratio(slowdown.of_program, lambda: notes.marker(note(why_not_program(case))))
     co_runner = _ratio(slowdown.of_co_runner, lambda: notes.marker(note(why_not_co_runner(case))))
-    times = (measures["beside_elapsed_s"].mean, slowdown.co_runner_alone_s)
+    times = (measures["co_runner_elapsed_s"].mean, slowdown.co_runner_alone_s)
     return (
         *(str(case.number), one_line(case.mapping), one_line(case.governor)),
-        one_line(case.summary.key.beside or ""),
+        one_line(case.summary.key.co_runner or ""),
         NOTHING if slowdown.alone is None else str(slowdown.alone),
         *program,
         *(NOTHING if finite(time) is None else fixed(time, decimals) for time in times),
-        _rate(measures["beside_rate_hz"].mean),
+        _rate(measures["co_runner_rate_hz"].mean),
         *co_runner,
     )
 

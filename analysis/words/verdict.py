@@ -314,7 +314,7 @@ def _decisions(findings: Findings, found: Sequence[Decision]) -> Iterator[str]:
 
 def _largest_gain(largest: LargestGain) -> str:
     key = largest.case.summary.key
-    beside = f", beside {key.beside}" if key.beside else ""
+    co_runner = f", beside {key.co_runner}" if key.co_runner else ""
     under = f" [{key.scheduling}]" if key.scheduling else ""
     read = largest.case.summary.circumstances.governors_read
     governor = (
@@ -324,7 +324,7 @@ def _largest_gain(largest: LargestGain) -> str:
     )
     return one_line(
         f"Largest gain, {largest.objective.noun}: {largest.table.key.app}, "
-        f"{largest.table.key.threads_in_words}, {governor}{beside}: "
+        f"{largest.table.key.threads_in_words}, {governor}{co_runner}: "
         f"{largest.case.full_mapping}{under} {gain_text(largest.gain)}",
         None,
     )

@@ -138,7 +138,7 @@ def _show_plan(summary: PlanSummary, outlook: list[str]) -> None:
 
 def _print_row(row: dict[str, Any]) -> None:
     under = f", {words}" if (words := recorded_words(row)) else ""
-    setting = f"{row['mapping']} {row['governor']}{under}{_beside(row)}"
+    setting = f"{row['mapping']} {row['governor']}{under}{_co_runner(row)}"
     start = f"  #{row['number']:<3}{_guest(row)}{setting}"
     if row["reason"]:
         say(wrap(f"left out: {row['reason']}", f"{start}  "))
@@ -148,8 +148,8 @@ def _print_row(row: dict[str, Any]) -> None:
     cpus = " | ".join(dict.fromkeys(row.get("rank_cpus", [row["cpus"]])))
     say(f"{start}  CPUs {cpus}  about {about} a run")
     say(f"      {row['shell_line']}")
-    if "beside_shell_line" in row:
-        say(f"      beside it: {row['beside_shell_line']}")
+    if "co_runner_shell_line" in row:
+        say(f"      beside it: {row['co_runner_shell_line']}")
     for by, names in _names_by(row["set_by"]).items():
         say(f"      {', '.join(names)}: set by {by}")
 
@@ -162,12 +162,12 @@ def _names_by(set_by: dict[str, str]) -> dict[str, list[str]]:
     return names
 
 
-def _beside(row: dict[str, Any]) -> str:
+def _co_runner(row: dict[str, Any]) -> str:
     """Return a row's co-runner with its CPUs; empty for a program that runs alone."""
-    if "beside" not in row:
+    if "co_runner" not in row:
         return ""
-    cpus = f" on CPUs {row['beside_cpus']}" if row["beside_cpus"] else ""
-    return f", beside {row['beside']}{cpus}"
+    cpus = f" on CPUs {row['co_runner_cpus']}" if row["co_runner_cpus"] else ""
+    return f", beside {row['co_runner']}{cpus}"
 
 
 def _guest(row: dict[str, Any]) -> str:
@@ -286,8 +286,8 @@ def apps_command(path: str | None, as_json: bool) -> None:
     here = apps_at(path) if path is not None else {}
     alone = path is not None and Path(path) in here
     installed = [] if alone else list_apps()
-    beside = {app.name for app in here.values()}
-    apps = [*here.values(), *(app for app in installed if app.name not in beside)]
+    here_names = {app.name for app in here.values()}
+    apps = [*here.values(), *(app for app in installed if app.name not in here_names)]
     programs = {variant.program for app in apps for variant in app.variants.values()}
     programs.update(name for app in apps for name in app.check.command[:1])
     paths = {program: find_program(program) for program in programs}

@@ -44,7 +44,7 @@ START_LIMIT_S = 3 * LAUNCH_LIMIT_S
 END_LIMIT_S = 2 * KILL_TRIES * KILL_GRACE_S
 SUPERVISOR = Path(__file__).with_name("co_runner_supervisor.py")
 
-_MEASURES = ("beside_elapsed_s", "beside_rate_hz")
+_MEASURES = ("co_runner_elapsed_s", "co_runner_rate_hz")
 
 
 class CoRunner:
@@ -55,12 +55,12 @@ class CoRunner:
 
     def __init__(self, case: Case, launch: Launch, harness: Harness) -> None:
         """`launch` starts the co-runner of the case."""
-        assert case.beside
-        self._name = case.beside.program_label
+        assert case.co_runner
+        self._name = case.co_runner.program_label
         allowed = os.sched_getaffinity(0)
         free = free_cpus(allowed, housekeeping_from(case, harness), harness.cores) or allowed
         cpus = tuple(sorted(free))
-        self._job = job_of(case.beside, launch, harness.witness, cpus)
+        self._job = job_of(case.co_runner, launch, harness.witness, cpus)
         self._counted = Counted()
         self.seen = CoRun()
 
@@ -166,15 +166,15 @@ class CoRunner:
 def housekeeping_from(case: Case, harness: Harness) -> tuple[int, ...]:
     """Return the CPUs that pinstudy keeps off: the co-runner's, too, if others are left then."""
     both = tuple(sorted(set(case.all_cpus)))
-    if case.beside and free_cpus(os.sched_getaffinity(0), both, harness.cores):
+    if case.co_runner and free_cpus(os.sched_getaffinity(0), both, harness.cores):
         return both
     return case.mask
 
 
 def invalid_reason(case: Case, seen: CoRun, window_ns: tuple[int, int]) -> tuple[str, str] | None:
     """Return status and reason of a run whose co-runner was not what the case asks for, or None."""
-    assert case.beside
-    name = case.beside.program_label
+    assert case.co_runner
+    name = case.co_runner.program_label
     if seen.problem and seen.failed_ns <= window_ns[1]:
         return FAILED, f"its co-runner {name} {seen.problem}"
     if seen.proof.verdict == "violated":
@@ -194,9 +194,9 @@ def co_run_reading(run: Observation) -> Reading:
     ended = [window for window in seen.windows_ns if start_ns <= window[1] <= end_ns]
     whole = [window for window in ended if window[0] >= start_ns]
     fields: dict[str, Any] = {
-        "beside_completed": len(whole),
-        "beside_cpu_s": round(seen.cpu_s, 6),
-        "beside_placement": {
+        "co_runner_completed": len(whole),
+        "co_runner_cpu_s": round(seen.cpu_s, 6),
+        "co_runner_placement": {
             "verdict": seen.proof.verdict,
             "looks": seen.looks,
             "threads": [
@@ -206,11 +206,11 @@ def co_run_reading(run: Observation) -> Reading:
     }
     unavailable = {}
     if seen.proof.verdict == "unproved":
-        unavailable["beside_placement"] = one_line(seen.proof.reason)
+        unavailable["co_runner_placement"] = one_line(seen.proof.reason)
     if whole:
         elapsed_ns = sum(end - start for start, end in whole)
-        fields["beside_elapsed_s"] = elapsed_ns / len(whole) / 1e9
-        fields["beside_rate_hz"] = len(whole) / ((whole[-1][1] - whole[0][0]) / 1e9)
+        fields["co_runner_elapsed_s"] = elapsed_ns / len(whole) / 1e9
+        fields["co_runner_rate_hz"] = len(whole) / ((whole[-1][1] - whole[0][0]) / 1e9)
     else:
         why = "the co-runner did not end once in this run"
         if ended:

@@ -247,8 +247,8 @@ class LocalEngine:
     def execute(self, case: Case, launch: Launch) -> Observation:
         """Execute a launch once, and run the check command on the result of a good run."""
         harness, check = self.collectors.harness, case.app.check.command
-        if launch.beside:
-            run = self._executed_beside(case, launch, launch.beside)
+        if launch.co_runner:
+            run = self._executed_with(case, launch, launch.co_runner)
         else:
             run = self._executed(case, launch, harness)
         if not check or failure_of(case, run):
@@ -256,10 +256,10 @@ class LocalEngine:
         check_failure = check_failure_of(check, run.stdout, launch.environment, harness.witness)
         return replace(run, check_failure=check_failure)
 
-    def _executed_beside(self, case: Case, launch: Launch, beside: Launch) -> Observation:
+    def _executed_with(self, case: Case, launch: Launch, other: Launch) -> Observation:
         """Execute a launch once beside its co-runner."""
         harness = self.collectors.harness
-        with CoRunner(case, beside, harness) as co_runner:
+        with CoRunner(case, other, harness) as co_runner:
             meters = self.collectors.meters_around(co_runner)
             run = self._executed(case, launch, replace(harness, meters=meters))
         seen, cost = co_runner.seen, run.cost
@@ -285,8 +285,8 @@ class LocalEngine:
         """Return the collectors' readings of the run, and what was seen of its threads."""
         divided = read_imbalance(run, case, self.collectors.kinds)
         loaded = {"thread_libraries": list(run.thread_libraries)} if run.thread_libraries else {}
-        beside = [co_run_reading(run)] if run.co_run else []
-        return [*self.collectors.measured(case, run), divided, Reading(loaded), *beside]
+        co_runner = [co_run_reading(run)] if run.co_run else []
+        return [*self.collectors.measured(case, run), divided, Reading(loaded), *co_runner]
 
     def close(self) -> None:
         """Do nothing: no process outlives a run."""

@@ -43,8 +43,8 @@ class Case:
     An MPI program has `ranks` of `threads` each, and `rank_cpus` has the CPUs of each rank; without
     MPI there are 0.
 
-    `regions` are those of the program's that are measured one by one. `beside` is the case of the
-    co-runner as it is when it runs alone; None where nothing runs beside the program.
+    `regions` are those of the program's that are measured one by one. `co_runner` is the case of
+    the co-runner as it is when it runs alone; None where nothing runs beside the program.
     """
 
     table: int
@@ -66,7 +66,7 @@ class Case:
     ranks: int = 0
     rank_cpus: tuple[tuple[int, ...], ...] = ()
     regions: tuple[str, ...] = ()
-    beside: Case | None = None
+    co_runner: Case | None = None
     scheduling: Scheduling = AS_IT_IS
 
     @property
@@ -108,13 +108,13 @@ class Case:
     @property
     def all_cpus(self) -> tuple[int, ...]:
         """The CPUs of this node that the case and its co-runner use, in the order of use."""
-        both = self.host_cpus + (self.beside.host_cpus if self.beside else ())
-        return tuple(dict.fromkeys(both)) if self.beside else both
+        both = self.host_cpus + (self.co_runner.host_cpus if self.co_runner else ())
+        return tuple(dict.fromkeys(both)) if self.co_runner else both
 
     @property
     def shared_cpus(self) -> tuple[int, ...]:
         """The CPUs of this node that both the case and its co-runner use, ascending."""
-        theirs = self.beside.host_cpus if self.beside else ()
+        theirs = self.co_runner.host_cpus if self.co_runner else ()
         return tuple(sorted(set(self.host_cpus).intersection(theirs)))
 
     @property
@@ -145,7 +145,7 @@ class Case:
         """A short name for progress lines and messages."""
         where = f"vCPUs {self.vcpus.mapping.name}, " if self.vcpus else ""
         team = team_label(self.ranks, self.threads)
-        beside = f" beside {self.beside.program_label}" if self.beside else ""
+        beside = f" beside {self.co_runner.program_label}" if self.co_runner else ""
         under = f", {words}" if (words := self.scheduling.words) else ""
         return (
             f"{self.build_label} {team} {where}{self.mapping.name} {self.governor}{under}{beside}"
@@ -201,11 +201,11 @@ def case_fields(case: Case) -> dict[str, object]:
             "rank_cpus": [format_cpulist(cpus) for cpus in case.rank_cpus],
         }
         fields |= {"ranks_by": case.mapping.ranks_by} if case.mapping.ranks_by else {}
-    if case.beside:
+    if case.co_runner:
         fields |= {
-            "beside": case.beside.program_label,
-            "beside_cpus": format_cpulist(case.beside.cpus),
-            "beside_alone": case.beside.case_id,
+            "co_runner": case.co_runner.program_label,
+            "co_runner_cpus": format_cpulist(case.co_runner.cpus),
+            "co_runner_alone": case.co_runner.case_id,
         }
     if case.vcpus is None:
         return fields

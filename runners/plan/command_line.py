@@ -43,7 +43,7 @@ class Launch:
 
     `environment` is the whole environment; `set_variables` and `removed_variables` are its
     differences from the inherited one. With `mpi`, the launcher precedes `ranks`, each with its own
-    words, and `program` is that of the first. `beside` starts the co-runner, if there is one.
+    words, and `program` is that of the first. `co_runner` starts the co-runner, if there is one.
     `writes` is the pattern of the files with its results, if the program writes some: it then works
     in a folder of its own.
     """
@@ -55,7 +55,7 @@ class Launch:
     removed_variables: tuple[str, ...]
     mpi: str = ""
     ranks: tuple[RankLaunch, ...] = ()
-    beside: Launch | None = None
+    co_runner: Launch | None = None
     writes: str | None = None
 
     @property

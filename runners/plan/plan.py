@@ -114,7 +114,7 @@ class Plan:
         """The cases that are executed once more, under perf c2c."""
         if "c2c" not in self.study.collect:
             return ()
-        return tuple(case for case in self.cases if case.app.c2c and not case.beside)
+        return tuple(case for case in self.cases if case.app.c2c and not case.co_runner)
 
 
 def make_plan(
@@ -133,14 +133,17 @@ def make_plan(
     from that case.
     """
     names = {variant.program for choice in study.apps for variant in choice.variants}
-    names |= {co_runner.variant.program for co_runner in study.co_runners}
-    apps = [*(choice.app for choice in study.apps), *(beside.app for beside in study.co_runners)]
+    names |= {co_runner.variant.program for co_runner in study.all_co_runners}
+    apps = [
+        *(choice.app for choice in study.apps),
+        *(co_runner.app for co_runner in study.all_co_runners),
+    ]
     names.update(chain.from_iterable(app.check.command[:1] for app in apps))
     programs = {name: path for name in sorted(names) if (path := find_program(name))}
     cases: list[Case] = []
     skipped: list[SkippedCase] = []
     alone = _Alone(study, topology, tools, programs, governor_problem)
-    for choice, wanted, beside, vcpu_mapping in _wanted(study):
+    for choice, wanted, co_runner, vcpu_mapping in _wanted(study):
         place, vcpus, vcpu_problem = topology, None, None
         if vcpu_mapping and study.vm:
             place = flat_topology(study.vm.cpus)
@@ -150,9 +153,9 @@ def make_plan(
         if vcpus and problem:
             problem = f"in the guest: {problem}"
         problem = problem or vcpu_problem or _skip_reason(case, programs, governor_problem)
-        if beside:
-            co_runner, why_not = alone.case(beside, case.governor, case.scheduling)
-            case = replace(case, beside=co_runner)
+        if co_runner:
+            alone_case, why_not = alone.case(co_runner, case.governor, case.scheduling)
+            case = replace(case, co_runner=alone_case)
             problem = problem or (f"its co-runner: {why_not}" if why_not else None)
         if problem is None:
             cases.append(case)
@@ -165,7 +168,7 @@ def make_plan(
         cases, same = _without_repeats(cases, programs, launchers)
     skipped += same
     known = {case.case_id for case in cases} | {item.case_id for item in skipped}
-    more, left_out = alone.cases_beside(known, sum(1 for _ in _rows(study)))
+    more, left_out = alone.cases_of_co_runners(known, sum(1 for _ in _rows(study)))
     return Plan(study, (*cases, *more), (*skipped, *left_out), programs)
 
 
@@ -186,7 +189,7 @@ class _Alone:
     def _cases(self) -> dict[tuple[int, str, Scheduling], tuple[Case, str | None]]:
         """The cases by co-runner and settings; those of one build and team are one table."""
         tables: dict[tuple[object, ...], list[CoRunner]] = {}
-        for of in self.study.co_runners:
+        for of in self.study.all_co_runners:
             key = of.app.name, of.variant.name, of.size.name, of.threads
             tables.setdefault(key, []).append(of)
         return {
@@ -218,7 +221,7 @@ class _Alone:
         """Return the case of a co-runner under these settings, and why it cannot run here."""
         return self._cases[id(co_runner), governor, scheduling]
 
-    def cases_beside(
+    def cases_of_co_runners(
         self, known: Collection[str], tables: int
     ) -> tuple[list[Case], list[SkippedCase]]:
         """Return the cases that are not `known` by their ids, to be run and skipped.
@@ -283,7 +286,7 @@ def _placed_and_set(case: Case) -> tuple[object, ...]:
     return (
         *(case.table, case.governor, case.scheduling, case.vcpus),
         *(case.mask, case.cpus, case.rank_cpus, case.mapping.binding, case.mechanism),
-        case.beside.case_id if case.beside else "",
+        case.co_runner.case_id if case.co_runner else "",
     )
 
 
@@ -320,9 +323,9 @@ def _wanted(
     for table, row in enumerate(_rows(study), 1):
         choice, size, ranks, threads, variant, schedule, wait_policy = row
         mappings = study.mappings if choice.mappings is None else choice.mappings
-        factors = study.governors, study.schedulings, study.beside or (None,), on_host, mappings
+        factors = study.governors, study.schedulings, study.co_runners or (None,), on_host, mappings
         for number, factor in enumerate(product(*factors), 1):
-            governor, scheduling, beside, vcpu_mapping, mapping = factor
+            governor, scheduling, co_runner, vcpu_mapping, mapping = factor
             case = Case(
                 *(table, number, choice.app, variant, size, threads),
                 *(mapping, mapping.mechanism, (), governor, schedule, wait_policy),
@@ -331,7 +334,7 @@ def _wanted(
                 regions=choice.regions or (),
                 scheduling=scheduling,
             )
-            yield choice, case, beside, vcpu_mapping
+            yield choice, case, co_runner, vcpu_mapping
 
 
 def _rows(study: Study) -> Iterator[tuple[AppChoice, Size, int, int, Variant, str, str]]:

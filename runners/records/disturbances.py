@@ -82,8 +82,8 @@ def _is_much(seconds: float, record: Mapping[str, Any]) -> bool:
     if seconds <= RESOLUTION_S:
         return False
     cpus = record.get("vcpu_cpus") or record.get("cpus") or ""
-    if (beside := record.get("beside_cpus")) and cpus:
-        cpus = f"{cpus},{beside}"
+    if (co_runner := record.get("co_runner_cpus")) and cpus:
+        cpus = f"{cpus},{co_runner}"
     used_s = [record.get(name) for name in ("user_s", "system_s")]
     least_s = 0.0 if None in used_s else MIN_SHARE * sum(filter(None, used_s))
     return seconds > max(least_s, RESOLUTION_S * _cpu_count(cpus))

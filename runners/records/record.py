@@ -252,25 +252,25 @@ class CaseFields(Identity):
 class CoRunner(CaseFields):
     """co-runner."""
 
-    beside: str | None = None
+    co_runner: str | None = None
     """only of a case with a co-runner: its app, variant, size, threads and mapping, as one name;
     the CPUs of that mapping"""
-    beside_cpus: str | None = None
-    beside_alone: str | None = None
+    co_runner_cpus: str | None = None
+    co_runner_alone: str | None = None
     """the `case_id` of the co-runner when it runs alone"""
-    beside_command: list[str] | None = None
+    co_runner_command: list[str] | None = None
     """its launcher and program; what identifies the program, as `program_digest`"""
-    beside_program_digest: str | None = None
-    beside_completed: Count | None = None
+    co_runner_program_digest: str | None = None
+    co_runner_completed: Count | None = None
     """how many executions of it began and ended while the program ran"""
-    beside_elapsed_s: Period | None = None
+    co_runner_elapsed_s: Period | None = None
     """their mean time; absent if there was none"""
-    beside_rate_hz: Rate | None = None
+    co_runner_rate_hz: Rate | None = None
     """their number / seconds from the first one's start to the last one's end: the throughput,
     without the parts of executions at both ends of the run"""
-    beside_cpu_s: CpuTime | None = None
+    co_runner_cpu_s: CpuTime | None = None
     """CPU time of its processes while the program ran, no part of `cpu_s`"""
-    beside_placement: Placement | None = None
+    co_runner_placement: Placement | None = None
     """as `placement`, of all its executions together; `threads` and `looks` of the one that used
     most CPU time"""
 

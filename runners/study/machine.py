@@ -260,7 +260,11 @@ class Machine:
         """Return the launch line of one of the plan's cases."""
         program = plan.programs[case.variant.program]
         launch = build_launch(case, program, self._inherited, self.tools_of(plan.study))
-        return replace(launch, beside=self.launch(plan, case.beside)) if case.beside else launch
+        return (
+            replace(launch, co_runner=self.launch(plan, case.co_runner))
+            if case.co_runner
+            else launch
+        )
 
     def programs_of(self, plan: Plan) -> StudyPrograms:
         """Return the programs of the plan's cases as they are now."""

@@ -79,8 +79,8 @@ def run_record(
         "perf_command": list(observed.perf_command),
         "placement": _placement_fields(proof, observed, expected),
     }
-    if launch.beside:
-        record["beside_command"] = list(launch.beside.command)
+    if launch.co_runner:
+        record["co_runner_command"] = list(launch.co_runner.command)
     if observed.launcher_cpu_s is not None:
         record["launcher_cpu_s"] = round(observed.launcher_cpu_s, 2)
     of_states = (after, _state_before(before, after), _scheduler(before, after))

@@ -131,9 +131,9 @@ class NodeControl:
         assert self.programs and self.environment
         found = self.programs.measured(case)
         found.fields["environment_digest"] = self.environment.digest(case)
-        if case.beside:
-            digest = self.programs.measured(case.beside).fields["program_digest"]
-            found.fields["beside_program_digest"] = digest
+        if case.co_runner:
+            digest = self.programs.measured(case.co_runner).fields["program_digest"]
+            found.fields["co_runner_program_digest"] = digest
         return found
 
 

@@ -338,8 +338,8 @@ def compared_with(cases: Iterable[Case]) -> dict[str, frozenset[str]]:
     """
     groups: dict[tuple[int, str, str, str], list[Case]] = {}
     for case in cases:
-        beside = case.beside.program_label if case.beside else ""
-        key = case.table, case.governor, beside, case.guest_group
+        co_runner = case.co_runner.program_label if case.co_runner else ""
+        key = case.table, case.governor, co_runner, case.guest_group
         groups.setdefault(key, []).append(case)
     compared = {}
     for group in groups.values():

@@ -139,7 +139,7 @@ class PlanSummary:
         if study.latency:
             means = LATENCY_PLANS[study.latency]
             lines.append(f"before the runs the latency between CPUs, {means}")
-        lines += self._beside_lines()
+        lines += self._co_runner_lines()
         if sampled := len(plan.sampled_cases):
             lines.append(f"after the runs {plural(sampled, 'case')} once more, under perf c2c")
         return [*lines, self._amount_line()]
@@ -210,21 +210,21 @@ class PlanSummary:
         again = f" and every {plural(wanted.every, 'run')}" if wanted.every else ""
         return f"{count} of {length}: before the first run under each governor{again}"
 
-    def _beside_lines(self) -> list[str]:
+    def _co_runner_lines(self) -> list[str]:
         """Return which cases share CPUs with their co-runner, and which ones are co-runners alone.
 
         To share them may be what the study asks about.
         """
         lines = []
         conflicts = Counter(
-            f"co-runner {case.beside.program_label} shares CPUs {format_cpulist(case.shared_cpus)} "
-            "with the program"
+            f"co-runner {case.co_runner.program_label} shares CPUs "
+            f"{format_cpulist(case.shared_cpus)} with the program"
             for case in self.plan.cases
-            if case.beside and case.shared_cpus
+            if case.co_runner and case.shared_cpus
         )
         lines += [f"{conflict} in {plural(n, 'case')}" for conflict, n in conflicts.items()]
-        alone = {case.beside.case_id for case in self.plan.cases if case.beside}
-        own_tables = {case.table for case in self.plan.cases if case.beside}
+        alone = {case.co_runner.case_id for case in self.plan.cases if case.co_runner}
+        own_tables = {case.table for case in self.plan.cases if case.co_runner}
         added = [c for c in self.plan.cases if c.case_id in alone and c.table not in own_tables]
         if added:
             lines.append(f"{plural(len(added), 'case')} more: co-runners alone, to compare with")
@@ -232,10 +232,12 @@ class PlanSummary:
 
     def _case_row(self, case: Case) -> dict[str, Any]:
         launch = self.launch(case)
-        beside = {"beside_shell_line": launch.beside.shell_line} if launch.beside else {}
+        co_runner = (
+            {"co_runner_shell_line": launch.co_runner.shell_line} if launch.co_runner else {}
+        )
         return (
             case_fields(case)
-            | beside
+            | co_runner
             | {
                 "number": case.number,
                 "takes_schedule": case.takes_schedule,

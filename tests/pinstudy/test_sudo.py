@@ -437,7 +437,7 @@ def test_what_a_co_runner_writes_is_not_executed(work: UsersWork) -> None:
     beside = {"app": "beside", "variant": "plain", "size": "short", "threads": 1}
     options = {"mappings": ["unpinned"], "governors": "current"}
     co_runner = [beside | {"mapping": "unpinned"}]
-    write_study(work.folder, "who", "who", "short", **options, beside=co_runner)
+    write_study(work.folder, "who", "who", "short", **options, co_runners=co_runner)
     work.give_to_nobody()
 
     done = work.as_root("run", "who.yaml")

@@ -118,10 +118,13 @@ def test_what_was_never_measured_says_so() -> None:
 def test_energy_beside_a_co_runner_is_not_that_of_the_program_alone() -> None:
     energy: dict[str, Any] = {"energy_pkg_j": 100.0}
     cases = Cases(
-        [summary(1, elapsed_s=1.0, **energy), summary(2, elapsed_s=2.0, mapping="m1", beside="lu",
-                                                      **energy)],
-        {}, frozenset({"case1"}),
-    )  # fmt: skip
+        [
+            summary(1, elapsed_s=1.0, **energy),
+            summary(2, elapsed_s=2.0, mapping="m1", co_runner="lu", **energy),
+        ],
+        {},
+        frozenset({"case1"}),
+    )
     (lever,) = levers_of(cases)
     assert (lever.factor, lever.level, lever.reference) == ("co_runner", "lu", None)
     assert lever.pairs[0].effects[TIME].ratio == pytest.approx(2.0)

@@ -39,16 +39,19 @@ def runs(*, ends: bool = True, nothing: bool = True) -> list[dict[str, Any]]:
         order = {"order": 3 * repetition}
         if nothing:
             made.append(record(1, repetition, **order, elapsed_s=ALONE_S * common))
-        of_other = {"beside_elapsed_s": OTHER_BESIDE_S * common * noise, "beside_rate_hz": 0.3}
+        of_other = {
+            "co_runner_elapsed_s": OTHER_BESIDE_S * common * noise,
+            "co_runner_rate_hz": 0.3,
+        }
         beside: dict[str, Any] = {
             "case_id": "beside",
             "case_number": 2,
             "mapping": "unpinned",
-            "beside": NAME,
-            "beside_cpus": "8-11",
-            "beside_alone": "other",
-            "beside_completed": 15 if ends else 0,
-            "beside_placement": {"verdict": "proved"},
+            "co_runner": NAME,
+            "co_runner_cpus": "8-11",
+            "co_runner_alone": "other",
+            "co_runner_completed": 15 if ends else 0,
+            "co_runner_placement": {"verdict": "proved"},
             "elapsed_s": BESIDE_S * common * noise,
             "order": 3 * repetition + 1,
         }
@@ -67,7 +70,7 @@ def answer(folder: Path, **how: bool) -> Answer:
     return analyze(open_results(str(folder)))
 
 
-def row_beside(found: Answer) -> dict[str, str]:
+def row_of_co_runner(found: Answer) -> dict[str, str]:
     table = slowdown_table(found.tables[0])
     assert table
     return cells_by_title(table)
@@ -98,15 +101,15 @@ def test_both_are_compared_with_themselves_alone_block_by_block(tmp_path: Path) 
         interval = difference.interval()
         assert ratio in interval
         assert interval.half_width < 0.005
-    cells = row_beside(found)
+    cells = row_of_co_runner(found)
     assert (cells["slowdown"], cells["co-runner's slowdown"]) == ("1.250", "1.500")
-    assert (cells["# alone"], cells["beside"]) == ("1", NAME)
+    assert (cells["# alone"], cells["co-runner"]) == ("1", NAME)
 
 
 def test_the_verdict_has_the_table_of_both(tmp_path: Path) -> None:
     found = answer(tmp_path)
     assert "what programs beside each other cost each other" in as_markdown(found)
-    row = row_beside(found)
+    row = row_of_co_runner(found)
     assert (row["slowdown"], row["co-runner's slowdown"]) == ("1.250", "1.500")
     assert row["# alone"] == "1"
 
@@ -114,7 +117,7 @@ def test_the_verdict_has_the_table_of_both(tmp_path: Path) -> None:
 def test_the_cases_beside_another_are_compared_among_themselves_only(tmp_path: Path) -> None:
     found = answer(tmp_path)
     assert not any(case.comparisons for table in found.tables for case in table.cases)
-    configurations = {(of.governor, of.beside) for of in found.tables[0].decisions}
+    configurations = {(of.governor, of.co_runner) for of in found.tables[0].decisions}
     assert configurations == {("performance", None), ("performance", NAME)}
     # A co-runner alone is there to be compared with: no mapping is recommended for it.
     assert found.tables[1].decisions == ()
@@ -135,7 +138,7 @@ def test_what_is_not_measured_has_its_reason(
     tmp_path: Path, how: dict[str, bool], column: str, reason: str
 ) -> None:
     found = answer(tmp_path, **how)
-    assert row_beside(found)[column] == "n/a (a)"
+    assert row_of_co_runner(found)[column] == "n/a (a)"
     table = slowdown_table(found.tables[0])
     assert table
     assert dict(table.notes)["a"] == reason
@@ -148,32 +151,32 @@ def test_tables_have_the_times_and_ratios_of_means_and_say_whose_energy_it_is(
     write(tmp_path, runs())
     first, second = make_tables(tmp_path)
     alone, beside = (cells_by_title(first, row) for row in (0, 1))
-    assert (alone["beside"], beside["beside"]) == ("nothing", NAME)
+    assert (alone["co-runner"], beside["co-runner"]) == ("none", NAME)
     assert (alone["slowdown"], beside["slowdown"]) == ("-", "1.250")
     assert beside["its slowdown"] == "1.500"
     assert "energy is that of the packages, and so of both programs" in notes_of(first)
-    assert "beside" not in cells_by_title(second)
+    assert "co-runner" not in cells_by_title(second)
     rows = list(csv.DictReader(io.StringIO(render([first, second], "csv"))))
     assert float(rows[1]["slowdown"]) == pytest.approx(1.25, rel=1e-3)
-    assert float(rows[1]["beside_slowdown"]) == pytest.approx(1.5, rel=1e-3)
-    assert float(rows[1]["beside_elapsed_mean_s"]) == pytest.approx(3.0, rel=0.01)
-    assert rows[1]["beside_alone"] == "other"
-    assert (rows[0]["beside"], rows[0]["slowdown"]) == ("", "")
+    assert float(rows[1]["co_runner_slowdown"]) == pytest.approx(1.5, rel=1e-3)
+    assert float(rows[1]["co_runner_elapsed_mean_s"]) == pytest.approx(3.0, rel=0.01)
+    assert rows[1]["co_runner_alone"] == "other"
+    assert (rows[0]["co_runner"], rows[0]["slowdown"]) == ("", "")
 
 
 def test_what_tables_csv_says_can_be_imported_again(tmp_path: Path) -> None:
     write(tmp_path, runs())
     text = render(make_tables(tmp_path), "csv")
     cases = parse_summaries(text, Path("summaries.csv"), "not there")
-    (beside,) = (case for case in cases if case.key.beside)
-    assert (beside.key.beside, beside.key.beside_alone) == (NAME, "other")
-    assert beside.stats["beside_elapsed_s"].mean == pytest.approx(3.0, rel=0.01)
-    assert "beside_elapsed_s" not in cases[0].circumstances.reasons
+    (beside,) = (case for case in cases if case.key.co_runner)
+    assert (beside.key.co_runner, beside.key.co_runner_alone) == (NAME, "other")
+    assert beside.stats["co_runner_elapsed_s"].mean == pytest.approx(3.0, rel=0.01)
+    assert "co_runner_elapsed_s" not in cases[0].circumstances.reasons
 
 
 def test_an_unproved_co_runner_counts_as_a_lost_run(tmp_path: Path) -> None:
-    lost = {"beside_placement": {"verdict": "unproved"}}
-    write(tmp_path, [run | lost if "beside" in run else run for run in runs()])
+    lost = {"co_runner_placement": {"verdict": "unproved"}}
+    write(tmp_path, [run | lost if "co_runner" in run else run for run in runs()])
     (first, _) = make_tables(tmp_path)
     assert any("placement of the co-runner proved in 0 of 10 runs" in n for n in notes_of(first))
     results = open_results(str(tmp_path))
@@ -189,7 +192,7 @@ def test_an_unproved_co_runner_counts_as_a_lost_run(tmp_path: Path) -> None:
 def test_data_and_report_have_the_slowdowns(tmp_path: Path) -> None:
     found = answer(tmp_path)
     (slowdown,) = as_data(found)["tables"][0]["slowdowns"]
-    assert slowdown["beside"] == NAME
+    assert slowdown["co_runner"] == NAME
     assert slowdown["slowdown"] == pytest.approx(1.25, rel=1e-3)
     assert slowdown["slowdown_low"] < 1.25 < slowdown["slowdown_high"]
     page = html_of(open_results(str(tmp_path)))
@@ -198,7 +201,7 @@ def test_data_and_report_have_the_slowdowns(tmp_path: Path) -> None:
 
 
 def test_times_without_spread_have_slowdowns_without_intervals(tmp_path: Path) -> None:
-    write(tmp_path, [run | {"elapsed_s": 50.0 if "beside" in run else 40.0} for run in runs()])
+    write(tmp_path, [run | {"elapsed_s": 50.0 if "co_runner" in run else 40.0} for run in runs()])
     (slowdown,) = as_data(analyze(open_results(str(tmp_path))))["tables"][0]["slowdowns"]
     assert slowdown["slowdown"] == pytest.approx(1.25)
     assert (slowdown["slowdown_low"], slowdown["slowdown_high"]) == (None, None)

@@ -21,7 +21,7 @@ from runners.plan.command_line import Launch
 from tests.runners.cases import case, observation
 
 SECOND = 1_000_000_000
-CASE = case(beside=case())
+CASE = case(co_runner=case())
 PROVED = Proof("proved")
 
 
@@ -39,10 +39,10 @@ def reading(windows: list[tuple[float, float]], window: tuple[float, float]) -> 
 
 def test_only_executions_within_the_programs_window_are_counted() -> None:
     found = reading([(0, 2), (2, 3), (3.5, 5), (5, 9)], (1, 6))
-    assert found.fields["beside_completed"] == 2
-    assert found.fields["beside_elapsed_s"] == pytest.approx(1.25)
+    assert found.fields["co_runner_completed"] == 2
+    assert found.fields["co_runner_elapsed_s"] == pytest.approx(1.25)
     # Two in the three seconds from 2 to 5: the gap is lost throughput.
-    assert found.fields["beside_rate_hz"] == pytest.approx(2 / 3)
+    assert found.fields["co_runner_rate_hz"] == pytest.approx(2 / 3)
     assert not found.unavailable
 
 
@@ -58,9 +58,9 @@ def test_without_a_whole_execution_there_is_a_reason_and_no_time(
     windows: list[tuple[float, float]], reason: str
 ) -> None:
     found = reading(windows, (1, 6))
-    assert found.fields["beside_completed"] == 0
-    assert not {"beside_elapsed_s", "beside_rate_hz"} & set(found.fields)
-    assert found.unavailable == {"beside_elapsed_s": reason, "beside_rate_hz": reason}
+    assert found.fields["co_runner_completed"] == 0
+    assert not {"co_runner_elapsed_s", "co_runner_rate_hz"} & set(found.fields)
+    assert found.unavailable == {"co_runner_elapsed_s": reason, "co_runner_rate_hz": reason}
 
 
 @given(
@@ -76,11 +76,11 @@ def test_the_rate_is_never_more_than_the_mean_time_permits(
         windows.append((at, at + elapsed))
         at += elapsed + gap
     fields = reading(windows, (start, start + length)).fields
-    whole = fields["beside_completed"]
+    whole = fields["co_runner_completed"]
     assert 0 <= whole <= len(windows)
     if whole:
-        assert fields["beside_rate_hz"] <= 1 / fields["beside_elapsed_s"] * (1 + 1e-6)
-        assert fields["beside_elapsed_s"] * whole <= length * (1 + 1e-6)
+        assert fields["co_runner_rate_hz"] <= 1 / fields["co_runner_elapsed_s"] * (1 + 1e-6)
+        assert fields["co_runner_elapsed_s"] * whole <= length * (1 + 1e-6)
 
 
 def test_a_failure_after_the_programs_end_does_not_count() -> None:

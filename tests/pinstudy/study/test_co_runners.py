@@ -41,18 +41,18 @@ CO_RUNNER = {
 }
 
 
-def write(folder: Path, main: str, other: str, beside: object = CO_RUNNER) -> None:
+def write(folder: Path, main: str, other: str, co_runners: object = CO_RUNNER) -> None:
     (folder / "starts").touch()
     os.mkfifo(folder / "gate")
     for name, text in (("main", main), ("other", other)):
         program = write_program(folder / name, text)
         write_app(folder, name, program, {"small": {"arguments": ""}})
-    write_study(folder, "both", "main", "small", beside=beside, collect=["perf"])
+    write_study(folder, "both", "main", "small", co_runners=co_runners, collect=["perf"])
 
 
 def by_app(folder: Path) -> dict[tuple[str, bool], dict[str, Any]]:
     """Return each run by its app, and whether something ran beside it."""
-    return {(run["app"], "beside" in run): run for run in records(folder)}
+    return {(run["app"], "co_runner" in run): run for run in records(folder)}
 
 
 def test_a_co_runner_starts_again_until_the_program_ends_and_runs_alone_as_well(
@@ -64,31 +64,31 @@ def test_a_co_runner_starts_again_until_the_program_ends_and_runs_alone_as_well(
     assert sorted(runs) == [("main", True), ("other", False)]
     beside, alone = runs["main", True], runs["other", False]
     assert {run["status"] for run in runs.values()} == {"ok"}
-    assert beside["beside"] == "other-plain small x1 unpinned"
-    assert beside["beside_alone"] == alone["case_id"]
-    assert beside["beside_command"] == alone["command"]
-    assert beside["beside_program_digest"] == alone["program_digest"]
+    assert beside["co_runner"] == "other-plain small x1 unpinned"
+    assert beside["co_runner_alone"] == alone["case_id"]
+    assert beside["co_runner_command"] == alone["command"]
+    assert beside["co_runner_program_digest"] == alone["program_digest"]
     # Of three that began, two have ended in between.
-    assert beside["beside_completed"] >= 2
-    assert 0 < beside["beside_elapsed_s"] <= beside["elapsed_s"] / 2
-    assert 0 < beside["beside_rate_hz"] <= 1 / beside["beside_elapsed_s"]
+    assert beside["co_runner_completed"] >= 2
+    assert 0 < beside["co_runner_elapsed_s"] <= beside["elapsed_s"] / 2
+    assert 0 < beside["co_runner_rate_hz"] <= 1 / beside["co_runner_elapsed_s"]
     # Each of them used a fifth of a second, which is not the program's.
-    assert beside["beside_cpu_s"] >= 0.4
+    assert beside["co_runner_cpu_s"] >= 0.4
     assert not any("other" in task["command"] for task in beside["foreign_tasks"])
     everywhere = beside["cpus"]
-    assert {t["allowed"] for t in beside["beside_placement"]["threads"]} == {everywhere}
+    assert {t["allowed"] for t in beside["co_runner_placement"]["threads"]} == {everywhere}
     assert (alone["table_number"], alone["case_number"]) == (2, 1)
 
 
 def test_a_co_runner_that_does_not_end_has_no_time_and_the_reason(tmp_path: Path) -> None:
     blocked = f"#!/bin/sh\n{BESIDE}read _ <gate\n"
-    write(tmp_path, f"#!/bin/sh\n{WORK}", blocked, [CO_RUNNER, "nothing"])
+    write(tmp_path, f"#!/bin/sh\n{WORK}", blocked, [CO_RUNNER, "none"])
     pinstudy(tmp_path, "run", "both.yaml", status=0)
     runs = by_app(tmp_path)
     beside = runs["main", True]
     assert beside["status"] == "ok", beside
-    assert beside["beside_completed"] == 0
-    for name in ("beside_elapsed_s", "beside_rate_hz"):
+    assert beside["co_runner_completed"] == 0
+    for name in ("co_runner_elapsed_s", "co_runner_rate_hz"):
         assert name not in beside
         assert beside["unavailable"][name] == "the co-runner did not end once in this run"
     verdict = " ".join(pinstudy(tmp_path, "verdict", "results/both").stdout.split())
@@ -195,7 +195,7 @@ def _sleeping(pid: int) -> bool:
 
 
 def test_the_plan_shows_co_runners_and_the_cpus_that_both_use(tmp_path: Path) -> None:
-    write(tmp_path, OTHER, OTHER, ["nothing", CO_RUNNER | {"mapping": "ecores-pin"}])
+    write(tmp_path, OTHER, OTHER, ["none", CO_RUNNER | {"mapping": "ecores-pin"}])
     study = tmp_path / "both.yaml"
     two = study.read_text().replace("mappings: unpinned", "mappings: [pcores-pin, ecores-pin]")
     study.write_text(two)

@@ -1,4 +1,4 @@
-"""The key `beside` of a study: what it means, and what is wrong with it."""
+"""The key `co_runners` of a study: what it means, and what is wrong with it."""
 
 from __future__ import annotations
 
@@ -10,42 +10,42 @@ from tests.configs.shelves import GUEST, mistakes, study_of, study_with
 OTHER = "app: lu, variant: libgomp, size: small, threads: 2, mapping: pcores-pin"
 
 
-def beside(text: str, *lines: str) -> str:
-    return study_with(f"beside: {text}", *lines)
+def with_co_runners(text: str, *lines: str) -> str:
+    return study_with(f"co_runners: {text}", *lines)
 
 
-def test_co_runners_are_a_list_in_which_nothing_stands_for_none() -> None:
-    study = study_of(beside(f"[nothing, {{{OTHER}}}]"))
-    assert study.beside
-    nothing, other = study.beside
-    assert nothing is None
+def test_co_runners_are_a_list_in_which_none_is_a_program_alone() -> None:
+    study = study_of(with_co_runners(f"[none, {{{OTHER}}}]"))
+    assert study.co_runners
+    alone, other = study.co_runners
+    assert alone is None
     assert other
     assert (other.app.name, other.variant.name, other.size.name) == ("lu", "libgomp", "small")
     assert (other.threads, other.mapping.name) == (2, "pcores-pin")
-    assert study.co_runners == (other,)
+    assert study.all_co_runners == (other,)
 
 
 def test_a_single_one_needs_no_list_and_may_have_a_mapping_of_its_own() -> None:
     mapping = "{name: mine, selection: ecores, binding: set}"
-    study = study_of(beside(f"{{{OTHER.replace('pcores-pin', mapping)}}}"))
-    (other,) = study.co_runners
+    study = study_of(with_co_runners(f"{{{OTHER.replace('pcores-pin', mapping)}}}"))
+    (other,) = study.all_co_runners
     assert (other.mapping.selection, other.mapping.binding) == ("ecores", "set")
 
 
 def test_without_the_key_a_study_is_what_it_was() -> None:
     study = study_of(study_with())
-    assert study.beside is None
+    assert study.co_runners is None
     digest = study_digest(study)
     assert digest == study_digest(study_of(study_with("title: Another")))
-    assert digest != study_digest(study_of(beside(f"[nothing, {{{OTHER}}}]")))
-    two = study_of(beside(f"[nothing, {{{OTHER.replace('2', '1')}}}]"))
-    assert study_digest(two) != study_digest(study_of(beside(f"[nothing, {{{OTHER}}}]")))
+    assert digest != study_digest(study_of(with_co_runners(f"[none, {{{OTHER}}}]")))
+    two = study_of(with_co_runners(f"[none, {{{OTHER.replace('2', '1')}}}]"))
+    assert study_digest(two) != study_digest(study_of(with_co_runners(f"[none, {{{OTHER}}}]")))
 
 
 @pytest.mark.parametrize(
     ("text", "lines", "message"),
     [
-        ("none", (), "co-runner 'none' is not known"),
+        ("nothing", (), "co-runner 'nothing' is not known"),
         ("{app: lu, variant: libgomp, size: small}", (), "'threads' is missing"),
         ("{app: lu, variant: libgomp, size: small}", (), "'mapping' is missing"),
         (
@@ -59,7 +59,7 @@ def test_without_the_key_a_study_is_what_it_was() -> None:
         (f"{{{OTHER.replace('libgomp', 'serial')}}}", (), "variant 'serial' runs one thread"),
         (f"{{{OTHER}, ranks: 2}}", (), "key 'ranks' is not known here"),
         (f"[{{{OTHER}}}, {{{OTHER}}}]", (), "is repeated"),
-        ("[nothing, nothing]", (), "'nothing' is repeated"),
+        ("[none, none]", (), "'none' is repeated"),
         (f"{{{OTHER}}}", (GUEST,), "co-runners run on the node itself; write engine: local"),
         (
             f"{{{OTHER}}}",
@@ -69,7 +69,7 @@ def test_without_the_key_a_study_is_what_it_was() -> None:
     ],
 )
 def test_a_mistake_is_told_where_it_stands(text: str, lines: tuple[str, ...], message: str) -> None:
-    found = mistakes(beside(text, *lines))
+    found = mistakes(with_co_runners(text, *lines))
     assert any(message in one for one in found), found
 
 
@@ -78,5 +78,5 @@ def test_mappings_that_are_written_out_under_one_name_would_be_one_in_tables() -
     one, two = (
         OTHER.replace("pcores-pin", text) for text in (mapping, mapping.replace("set", "pin"))
     )
-    (message,) = mistakes(beside(f"[{{{one}}}, {{{two}}}]"))
+    (message,) = mistakes(with_co_runners(f"[{{{one}}}, {{{two}}}]"))
     assert message.endswith("co-runner 'lu libgomp small 2 mine' is repeated")

@@ -26,7 +26,7 @@ PROGRAM = "mandelbrot-libgomp"
 
 
 def is_proved(run: dict[str, Any]) -> bool:
-    of = ("placement", "beside_placement") if "beside" in run else ("placement",)
+    of = ("placement", "co_runner_placement") if "co_runner" in run else ("placement",)
     return run["status"] == "ok" and all(run[name]["verdict"] == "proved" for name in of)
 
 
@@ -37,10 +37,10 @@ def proved_runs(node: VirtualNode) -> dict[tuple[int, bool], dict[str, Any]]:
     """
     runs: dict[tuple[int, bool], dict[str, Any]] = {}
     for repetitions in range(1, MAX_REPETITIONS + 1):
-        ended = pinstudy(node, *study("beside"), "--repetitions", str(repetitions))
+        ended = pinstudy(node, *study("co-runners"), "--repetitions", str(repetitions))
         assert ended.status == 0, ended
-        for run in filter(is_proved, records(node, "beside")):
-            runs[run["table_number"], "beside" in run] = run
+        for run in filter(is_proved, records(node, "co-runners")):
+            runs[run["table_number"], "co_runner" in run] = run
         if len(runs) == 3:
             break
     return runs
@@ -49,11 +49,11 @@ def proved_runs(node: VirtualNode) -> dict[tuple[int, bool], dict[str, Any]]:
 def test_each_is_proved_in_its_place_and_counted_by_itself(node: VirtualNode) -> None:
     runs = proved_runs(node)
 
-    made = [(run["status"], run["unavailable"]) for run in records(node, "beside")]
+    made = [(run["status"], run["unavailable"]) for run in records(node, "co-runners")]
     assert sorted(runs) == [(1, False), (1, True), (2, False)], made
     alone, beside, other = runs[1, False], runs[1, True], runs[2, False]
-    assert beside["beside_alone"] == other["case_id"]
-    assert beside["beside_cpus"] == other["cpus"]
+    assert beside["co_runner_alone"] == other["case_id"]
+    assert beside["co_runner_cpus"] == other["cpus"]
     # The module's clock of a P-core, whether E-cores work or not; no count is the co-runner's.
     for run in (alone, beside):
         assert run["freq_ghz"] == pytest.approx({"P": 5.6}, rel=0.01)
@@ -61,11 +61,11 @@ def test_each_is_proved_in_its_place_and_counted_by_itself(node: VirtualNode) ->
     # All of the guest's CPUs share one of the host, so that times say little; the model has rates.
     rates = [run["instructions"] / run["task_clock_s"] for run in (alone, beside)]
     assert rates[1] == pytest.approx(rates[0], rel=0.02)
-    e_cpus = set(beside["beside_cpus"].split(","))
-    assert {thread["allowed"] for thread in beside["beside_placement"]["threads"]} == e_cpus
-    assert beside["beside_cpu_s"] > 0
-    assert beside["beside_completed"] >= 1
-    assert beside["beside_elapsed_s"] > 0
+    e_cpus = set(beside["co_runner_cpus"].split(","))
+    assert {thread["allowed"] for thread in beside["co_runner_placement"]["threads"]} == e_cpus
+    assert beside["co_runner_cpu_s"] > 0
+    assert beside["co_runner_completed"] >= 1
+    assert beside["co_runner_elapsed_s"] > 0
     # The energy of the package is that of both.
     assert beside["power_pkg_w"] > alone["power_pkg_w"]
 
@@ -75,7 +75,7 @@ def test_after_a_kill_both_are_gone_and_the_next_command_restores_the_settings(
 ) -> None:
     vary_settings(node)
     before = settings(node)
-    killed = start_study(node, "beside")
+    killed = start_study(node, "co-runners")
     until(node, lambda: node.run("pgrep", "-f", "co_runner_supervisor").status == 0)
     until(node, lambda: node.run("pgrep", "-f", PROGRAM).status == 0)
 
