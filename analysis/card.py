@@ -239,7 +239,7 @@ def _versions(results: Results) -> dict[Any, tuple[str, ...]]:
         for tool in TOOLS:
             if number := _VERSION.search(str(known.get(tool, ""))):
                 found.setdefault(tool, {})[number[0]] = None
-        if compiler := _COMPILER.search(str(record.get("build"))):
+        if compiler := _COMPILER.search(str(record.get("built_with"))):
             found.setdefault("compiler", {})[f"{compiler[1]} {compiler[2]}"] = None
         runtime = table_in(record, "runtime")
         name = next((name for name in RUNTIMES if name in str(runtime.get("name"))), None)

@@ -77,6 +77,11 @@ def one_line(text: str, most: int | None = MAX_LINE_CHARACTERS) -> str:
     return line if most is None or len(line) <= most else line[:most] + "…"
 
 
+def with_article(noun: str) -> str:
+    """Return a lower-case noun behind `a` or `an`, as its first letter asks for."""
+    return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
+
+
 def plural(count: int, what: str) -> str:
     """Return the count with its noun: `1 run`, `2 runs`."""
     return f"{count} {what}" if count == 1 else f"{count} {what}s"

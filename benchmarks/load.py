@@ -61,13 +61,13 @@ def write_study(folder: Path, name: str, cases: int, repetitions: int) -> Path:
     (folder / "apps").mkdir(parents=True, exist_ok=True)
     (folder / "apps" / f"{name}.yaml").write_text(
         "title: the shortest program\n"
-        "variants:\n  plain: {program: 'true', runtime: none}\n"
+        "builds:\n  plain: {program: 'true', runtime: none}\n"
         "sizes:\n" + "".join(f"  {size}: {{arguments: ''}}\n" for size in sizes)
     )
     study = folder / f"{name}.yaml"
     study.write_text(
         f"title: many runs\napps:\n"
-        f"  - {{app: {name}, variants: plain, sizes: [{', '.join(sizes)}], threads: 1}}\n"
+        f"  - {{app: {name}, builds: plain, sizes: [{', '.join(sizes)}], threads: 1}}\n"
         "mappings:\n"
         + "".join(
             f"  - {{name: m{number}, selection: all, binding: none}}\n"

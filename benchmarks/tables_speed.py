@@ -174,7 +174,7 @@ def _same() -> dict[str, Any]:
         "warmup": False,
         "kinds_declared": False,
         "app": "lulesh",
-        "variant": "libgomp",
+        "build": "libgomp",
         "threads": 8,
         "schedule": "static",
         "wait_policy": "passive",
@@ -222,7 +222,7 @@ def _same() -> dict[str, Any]:
             "path": "/usr/lib/x86_64-linux-gnu/libgomp.so.1.0.0",
             "version": "libgomp1 12.2.0-14+deb12u1",
         },
-        "build": "lulesh (pinstudy) 0.1.0; variant: libgomp; compiler: GNU 12.2.0; flags: -O3 "
+        "built_with": "lulesh (pinstudy) 0.1.0; build: libgomp; compiler: GNU 12.2.0; flags: -O3 "
         "-DNDEBUG -ffp-contract=fast -fno-math-errno -march=native -fopenmp; openmp: 201511",
         "versions": {
             "taskset": "taskset from util-linux 2.38.1",

@@ -91,7 +91,7 @@ def _listed(by_name: dict[str, Any]) -> tuple[Any, ...]:
 
 
 @dataclass(frozen=True)
-class Variant:
+class Build:
     """A build of an app."""
 
     expected: ClassVar = "a program and its runtime"
@@ -222,7 +222,7 @@ class App:
     """its name, which is that of its file"""
     title: Annotated[str, text("a title")]
     """one line for people"""
-    variants: dict[str, Variant]
+    builds: Annotated[dict[str, Build], called("builds", before="variants", file="app")]
     """its builds, by name: `program` and `runtime`"""
     sizes: dict[str, Size]
     """problem sizes by name: `arguments`, and what is known of them"""
@@ -296,7 +296,7 @@ class App:
     @property
     def threads_by_any(self) -> frozenset[str]:
         """What tells any of its builds its thread count, where it is not OMP_NUM_THREADS."""
-        return _threads_by_any(self.threads_by, self.variants.values())
+        return _threads_by_any(self.threads_by, self.builds.values())
 
     @staticmethod
     def contradictions(values: dict[str, Any], _: Collection[str]) -> Iterator[Mistake]:
@@ -320,12 +320,12 @@ class App:
 
 def _threads_by_mistakes(values: dict[str, Any]) -> Iterator[Mistake]:
     """Yield mistakes where the thread count has no place, or two."""
-    variants = [of for of in values.get("variants", {}).values() if isinstance(of, Variant)]
-    by_any = _threads_by_any(values.get("threads_by"), variants)
+    builds = [of for of in values.get("builds", {}).values() if isinstance(of, Build)]
+    by_any = _threads_by_any(values.get("threads_by"), builds)
     has_place = any(THREADS_PLACE in item for item in values.get("arguments", App.arguments))
     own = (values.get("threads_by"), values.get("variables"))
     tables: list[tuple[Path, Any, Any]] = [((), *own)]
-    tables += [(("variants", of.name), of.threads_by, of.variables) for of in variants]
+    tables += [(("builds", of.name), of.threads_by, of.variables) for of in builds]
     for path, threads_by, variables in tables:
         if BY_ARGUMENTS in (threads_by or ()) and not has_place:
             message = "the app's arguments have no {threads}, the place of the thread count"
@@ -334,8 +334,8 @@ def _threads_by_mistakes(values: dict[str, Any]) -> Iterator[Mistake]:
             yield (*path, "variables", *step), message
 
 
-def _threads_by_any(own: tuple[str, ...] | None, variants: Iterable[Variant]) -> frozenset[str]:
-    return frozenset(chain(own or (), *(variant.threads_by or () for variant in variants)))
+def _threads_by_any(own: tuple[str, ...] | None, builds: Iterable[Build]) -> frozenset[str]:
+    return frozenset(chain(own or (), *(build.threads_by or () for build in builds)))
 
 
 def schedule_problem(app: App, schedule: str) -> str | None:

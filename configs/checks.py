@@ -14,7 +14,7 @@ from typing import Any
 
 from base.errors import ConfigError, Problem, UserError
 from base.text import shown, unknown_word
-from configs.app import MPI_LAUNCHERS, App, Variant, schedule_problem
+from configs.app import MPI_LAUNCHERS, App, Build, schedule_problem
 from configs.decoding import Mistake, Mistakes, Path
 from configs.mapping import Mapping, never_pins_problem
 from configs.mapping_names import UNPINNED, unknown_mapping
@@ -185,12 +185,12 @@ class Resolver:
 
     def _table_parts(self, choice: AppChoice) -> tuple[Sequence[object], ...]:
         """Return what distinguishes the tables of an app."""
-        variants = [variant.name for variant in choice.variants]
+        builds = [build.name for build in choice.builds]
         sizes = [size.name for size in choice.sizes]
         of_study = self.data.get("wait_policies", Study.wait_policies)
         policies = choice.wait_policies or of_study
         ranks = choice.ranks or [""]
-        return variants, sizes, ranks, choice.threads, choice.schedules or [""], policies
+        return builds, sizes, ranks, choice.threads, choice.schedules or [""], policies
 
     def _count_tables(self, choice: AppChoice) -> int:
         return prod(map(len, self._table_parts(choice)))
@@ -216,13 +216,13 @@ class Resolver:
             )
 
     def _choice(self, entry: dict[str, Any], app: App, path: Path) -> AppChoice:
-        variants = self._named(entry, "variants", app.variants, app, path)
+        builds = self._named(entry, "builds", app.builds, app, path)
         threads = tuple(count for count in entry.get("threads", ()) if count is not None)
-        for variant in variants:
-            if variant.runtime == "none" and max(threads, default=1) > 1:
+        for build in builds:
+            if build.runtime == "none" and max(threads, default=1) > 1:
                 self._mistake(
                     (*path, "threads"),
-                    f"variant {variant.name!r} runs one thread; ask for it in an entry of its "
+                    f"build {build.name!r} runs one thread; ask for it in an entry of its "
                     "own, with threads 1",
                 )
         for index, schedule in enumerate(entry.get("schedules", ())):
@@ -233,7 +233,7 @@ class Resolver:
         self._check_regions(app, regions or (), (*path, "regions"))
         ranks = tuple(count for count in entry.get("ranks", ()) if count is not None) or None
         if "ranks" in entry:
-            self._check_ranks(variants, (*path, "ranks"))
+            self._check_ranks(builds, (*path, "ranks"))
         mappings = None
         if "mappings" in entry:
             by_any = app.threads_by_any
@@ -243,7 +243,7 @@ class Resolver:
             mappings = self._mappings(entry["mappings"], (*path, "mappings"), refuse)
         return AppChoice(
             app=app,
-            variants=variants,
+            builds=builds,
             sizes=self._named(entry, "sizes", app.sizes, app, path),
             threads=threads,
             ranks=ranks,
@@ -283,7 +283,7 @@ class Resolver:
             if entry == NO_CO_RUNNER:
                 co_runners[NO_CO_RUNNER] = None
             elif isinstance(entry, dict) and (one := self._co_runner(entry, apps, path)):
-                words = (one.app.name, one.variant.name, one.size.name, one.threads)
+                words = (one.app.name, one.build.name, one.size.name, one.threads)
                 # Mappings that are written out may share a name, which is all that tables show.
                 name = " ".join(map(str, (*words, one.mapping.name)))
                 if name in co_runners:
@@ -300,13 +300,11 @@ class Resolver:
             return None
         if apps.setdefault(app.name, app) != app:
             self._mistake((*path, "app"), f"another app is already named {app.name!r}")
-        variant = self._one_named(
-            entry.get("variant"), "variant", app.variants, app, (*path, "variant")
-        )
+        build = self._one_named(entry.get("build"), "build", app.builds, app, (*path, "build"))
         size = self._one_named(entry.get("size"), "size", app.sizes, app, (*path, "size"))
         threads = entry.get("threads")
-        if threads and threads > 1 and variant and variant.runtime == "none":
-            self._mistake((*path, "threads"), f"variant {variant.name!r} runs one thread")
+        if threads and threads > 1 and build and build.runtime == "none":
+            self._mistake((*path, "threads"), f"build {build.name!r} runs one thread")
         refuse = partial(
             _mapping_problem,
             threads=(threads,) if threads else (),
@@ -314,27 +312,27 @@ class Resolver:
             ranks=False,
         )
         mapping = self._mapping(entry.get("mapping"), (*path, "mapping"), refuse)
-        if not (variant and size and threads and mapping):
+        if not (build and size and threads and mapping):
             return None
-        return CoRunner(app, variant, size, threads, mapping)
+        return CoRunner(app, build, size, threads, mapping)
 
-    def _check_ranks(self, variants: tuple[Variant, ...], path: Path) -> None:
+    def _check_ranks(self, builds: tuple[Build, ...], path: Path) -> None:
         """Refuse ranks of builds that nothing starts as ranks, and ranks in guests."""
         if self.engine == "vm":
             self._mistake(path, "ranks are started on the node itself; write engine: local")
-        for variant in variants:
-            if variant.mpi is None:
+        for build in builds:
+            if build.mpi is None:
                 known = ", ".join(MPI_LAUNCHERS)
                 self._mistake(
                     path,
-                    f"variant {variant.name!r} does not say what starts its ranks; give it the key "
+                    f"build {build.name!r} does not say what starts its ranks; give it the key "
                     f"'mpi' with one of: {known}",
                 )
 
     def _named(
         self, entry: dict[str, Any], key: str, known: dict[str, Any], app: App, path: Path
     ) -> tuple[Any, ...]:
-        """Return the app's variants or sizes that the entry names."""
+        """Return the app's builds or sizes that the entry names."""
         named = (
             self._one_named(name, key[:-1], known, app, (*path, key, index))
             for index, name in enumerate(entry.get(key, ()))
@@ -343,8 +341,8 @@ class Resolver:
 
     def _one_named(
         self, name: str | None, what: str, known: dict[str, Any], app: App, path: Path
-    ) -> Any:  # noqa: ANN401 - a Variant or a Size
-        """Return the app's variant or size of a name; None where there is none."""
+    ) -> Any:  # noqa: ANN401 - a Build or a Size
+        """Return the app's build or size of a name; None where there is none."""
         if name is not None and name not in known:
             self._mistake(path, unknown_word(what, name, known, f" to app {app.name!r}"))
         return known.get(name) if name is not None else None

@@ -25,7 +25,7 @@ from typing import Annotated, Any
 
 from msgspec import NODEFAULT, Meta, inspect
 
-from base.text import shown, unknown_word
+from base.text import shown, unknown_word, with_article
 
 # A path such as `("apps", 0, "threads")` leads from a table to one of its values.
 Path = tuple[str | int, ...]
@@ -73,12 +73,12 @@ NO_KEY = Meta(extra={"no_key": True})
 INLINE = Meta(extra={"inline": True})
 
 
-def called(name: str, *, before: str | None = None, file: str = "") -> Meta:
+def called(name: str, *, before: str | None = None, file: str = "file") -> Meta:
     """Return the note of a key's name, where it is not the field's.
 
     `before` is the name that the key once had, in a `file` such as a site.
     """
-    renamed = f"`{before}` of a {file} is `{name}` now"
+    renamed = f"`{before}` of {with_article(file)} is `{name}` now"
     return Meta(extra={"name": name, "before": before, "renamed": renamed})
 
 
@@ -293,11 +293,11 @@ class _Walk:
         return value
 
     def _table(self, table: type, plain: object, path: Path, name: str | None = None) -> Any:  # noqa: ANN401
-        """Return the dataclass, or what its `build` makes; its values by field if any is wrong."""
+        """Return the dataclass, or what its `make` makes; its values by field if any is wrong."""
         before = len(self.mistakes)
         values = self.fields(table, plain, path, name)
         is_wrong = len(self.mistakes) > before
-        return values if is_wrong else getattr(table, "build", table)(**values)
+        return values if is_wrong else getattr(table, "make", table)(**values)
 
     def _items(self, kind: inspect.Type, plain: object, path: Path) -> tuple[Any, ...]:
         items = plain if isinstance(plain, list) else [plain]

@@ -72,7 +72,7 @@ def _with_threads(
     """
     before = []
     for entry, choice in zip(entries, choices, strict=True):
-        single = any(build.runtime == "none" for build in choice.variants)
+        single = any(build.runtime == "none" for build in choice.builds)
         its_threads = tuple(n for n in threads if n == 1) if single else threads
         wanted = entry | {"threads": its_threads}
         if its_threads and wanted not in before:
@@ -151,7 +151,7 @@ def _chosen(values: Mapping[str, Any], overrides: Overrides) -> dict[str, Any]:
     choices: Sequence[AppChoice] = values["apps"]
     names: dict[str, list[str]] = {
         "app": [choice.app.name for choice in choices],
-        "build": [build.name for choice in choices for build in choice.variants],
+        "build": [build.name for choice in choices for build in choice.builds],
         "size": [size.name for choice in choices for size in choice.sizes],
         "mapping": [mapping.name for mapping in _mappings_of(values)],
     }
@@ -172,10 +172,10 @@ def _chosen(values: Mapping[str, Any], overrides: Overrides) -> dict[str, Any]:
     vcpu_mappings = kept(_VCPU_MAPPING, values["vcpu_mappings"])
     apps = []
     for choice in choices:
-        builds, sizes = kept("build", choice.variants), kept("size", choice.sizes)
+        builds, sizes = kept("build", choice.builds), kept("size", choice.sizes)
         own = None if choice.mappings is None else kept("mapping", choice.mappings)
         if kept("app", [choice.app]) and builds and sizes and (mappings if own is None else own):
-            apps.append(replace(choice, variants=builds, sizes=sizes, mappings=own))
+            apps.append(replace(choice, builds=builds, sizes=sizes, mappings=own))
     if not apps or len(vcpu_mappings) < bool(values["vcpu_mappings"]):
         raise UserError(
             f"{' '.join(overrides.of_cases)}: no case of study {values['name']} is left"

@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar
 from msgspec import Meta
 
 from base.text import shown
-from configs.app import App, Schedule, Size, Variant
+from configs.app import App, Build, Schedule, Size
 from configs.decoding import NO_KEY, AtKey, InvalidError, Mistake, called, written
 from configs.event import event_problem
 from configs.mapping import MappingOrName
@@ -201,7 +201,7 @@ WaitPolicy = Annotated[str, word("wait policy", WAIT_POLICIES)]
 Governor = Annotated[str, word("governor", GOVERNORS)]
 # An app written out, or the name or file of one.
 _AppOrName = Annotated[App, written(text("the name or file of an app"), App)]
-_NamedVariant = Annotated[Variant, written(text("the name of a variant"))]
+_NamedBuild = Annotated[Build, written(text("the name of a build"))]
 _NamedSize = Annotated[Size, written(text("the name of a size"))]
 
 
@@ -209,13 +209,13 @@ _NamedSize = Annotated[Size, written(text("the name of a size"))]
 class AppChoice:
     """What a study uses of one app; where a field is None, that of the study holds."""
 
-    expected: ClassVar = "an app with variants, sizes, threads"
+    expected: ClassVar = "an app with builds, sizes, threads"
     # A dict, until the app and what it has by these names are looked up.
-    build: ClassVar = dict
+    make: ClassVar = dict
 
     app: _AppOrName
     """name or file of an app, or the app itself"""
-    variants: tuple[_NamedVariant, ...]
+    builds: Annotated[tuple[_NamedBuild, ...], called("builds", before="variants", file="study")]
     sizes: tuple[_NamedSize, ...]
     threads: tuple[ThreadCount, ...]
     ranks: tuple[Annotated[int, count("a number of ranks", 1, MAX_RANKS)], ...] | None = None
@@ -237,12 +237,12 @@ class AppChoice:
 class CoRunner:
     """An app that runs beside the measured program, again and again until that ends."""
 
-    expected: ClassVar = "a co-runner with app, variant, size, threads, mapping"
-    build: ClassVar = dict
+    expected: ClassVar = "a co-runner with app, build, size, threads, mapping"
+    make: ClassVar = dict
 
     app: _AppOrName
     """name or file of an app, or the app itself"""
-    variant: _NamedVariant
+    build: Annotated[_NamedBuild, called("build", before="variant", file="co-runner")]
     size: _NamedSize
     threads: ThreadCount
     mapping: MappingOrName
@@ -268,7 +268,7 @@ class Study:
     title: Annotated[str, text("a title")]
     """one line for people"""
     apps: tuple[AppChoice, ...]
-    """programs, each with `variants`, `sizes`, `threads`, `ranks` of MPI and, where its loops take
+    """programs, each with `builds`, `sizes`, `threads`, `ranks` of MPI and, where its loops take
     one, `schedules`; an entry may have `mappings` and a `wait_policy` of its own, and
     `oversubscribe: true` where more threads than CPUs are meant (not pinned ones); `regions` are
     measured one by one ([how](regions.md))"""
@@ -310,7 +310,7 @@ class Study:
         Annotated[tuple[_CoRunnerOrNone, ...], called("co_runners", before="beside", file="study")]
         | None
     ) = None
-    """what runs beside the measured program until that ends: `none`, or an app with `variant`,
+    """what runs beside the measured program until that ends: `none`, or an app with `build`,
     `size`, `threads` and `mapping`; several make more cases ([how](co-runners.md)). Without it:
     none"""
     warmup: Annotated[int, count("how many runs of a case are not counted", 0, 1000)] = 1

@@ -16,7 +16,7 @@ from typing import Annotated, Any
 from msgspec import Meta
 
 from base.errors import UserError
-from base.text import shown
+from base.text import shown, with_article
 from base.units import SECONDS_OF_UNIT, parse_duration
 from configs.decoding import (
     MAX_ITEMS,
@@ -71,12 +71,11 @@ def is_name(word: str) -> bool:
 def word(kind: str, known: Iterable[str]) -> Meta:
     """Return the note of one of the known words."""
     known = tuple(known)
-    article = "an" if kind[0] in "aeiou" else "a"
     return Meta(
         min_length=1,
         max_length=MAX_TEXT_CHARACTERS,
         extra={
-            "expected": f"{article} {kind} ({', '.join(known)})",
+            "expected": f"{with_article(kind)} ({', '.join(known)})",
             "kind": kind,
             "known": known,
             "schema": {"enum": list(known)},

@@ -1,6 +1,6 @@
 """Environment variables that files set for programs, and how a program is told its thread count.
 
-An app, a variant of it, a study and a mapping may each set variables; of two that set the same one,
+An app, a build of it, a study and a mapping may each set variables; of two that set the same one,
 the later in this order counts. A value may have the places `{threads}`, `{cpus}` and `{places}`.
 """
 

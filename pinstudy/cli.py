@@ -18,6 +18,7 @@ from base import PINSTUDY, VERSION
 from base.errors import StudyError, UserError
 from base.folders import OpenFolder, PlantedLinkError
 from base.text import printable, unknown_word
+from pinstudy.options import FORMER_OPTIONS
 from pinstudy.streams import lost_reason, prepare_streams
 from runners.host.privileges import User, drop_privileges, give_up_root
 
@@ -202,7 +203,7 @@ def _run() -> None:
                 f"`{PINSTUDY} tables` and `{PINSTUDY} verdict` show it again"
             )
     except click.ClickException as error:
-        error.show()
+        _with_new_name(error).show()
         sys.exit(2)
     except UserError as error:
         click.echo(f"pinstudy: {printable(str(error))}", err=True)
@@ -231,6 +232,15 @@ def _run() -> None:
             err=True,
         )
         sys.exit(1)
+
+
+def _with_new_name(error: click.ClickException) -> click.ClickException:
+    """Return the error; where an option had another name before, one that tells the new name."""
+    if isinstance(error, click.NoSuchOption) and error.ctx:
+        before = error.option_name
+        if new := FORMER_OPTIONS.get(str(error.ctx.command.name), {}).get(before):
+            return click.UsageError(f"`{before}` is `{new}` now", error.ctx)
+    return error
 
 
 def _check_temporary_folders() -> None:

@@ -123,7 +123,7 @@ def _value(run: Mapping[str, Any], objective: Objective) -> float | None:
 
 def _key(case: Case) -> TableKey:
     return TableKey(
-        case.table, case.app.name, case.variant.name, case.size.name, case.ranks or None,
+        case.table, case.app.name, case.build.name, case.size.name, case.ranks or None,
         case.threads, case.schedule, case.wait_policy,
     )  # fmt: skip
 

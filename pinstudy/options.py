@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,10 @@ from base.errors import UserError
 from base.text import word_as_typed
 
 _Command = Callable[..., Any]
+
+# By command: what options were called before, and are called now.
+FORMER_OPTIONS: Mapping[str, Mapping[str, str]] = {"perf": {"--variant": "--build"}}
+
 _EMPTY = "is empty, as an unset variable of the shell is; name"
 
 

@@ -34,9 +34,9 @@ def blocks(language: str) -> list[tuple[str, str]]:
 def test_yaml_in_the_docs_is_valid(tmp_path: Path, page: str, text: str) -> None:
     file = tmp_path / "mine.yaml"
     file.write_text(text)
-    if "apps:" not in text and "variants:" not in text:
+    if "apps:" not in text and "builds:" not in text:
         assert load_site(str(file)).title, page
-    elif "variants:" in text.split("apps:")[0]:
+    elif "builds:" in text.split("apps:")[0]:
         assert load_app(str(file)).title, page
     else:
         assert load_study(file).apps, page

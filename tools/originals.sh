@@ -35,7 +35,7 @@ originals() {
     obtain OMPSCR
     for compiler in g++ clang++; do
         if ! command -v "$compiler" >/dev/null; then
-            say "$compiler is not installed: not available are the variants of the originals that it builds"
+            say "$compiler is not installed: not available are its builds of the originals"
             continue
         fi
         built=$sources/${march:-default}-$compiler
@@ -96,7 +96,7 @@ obtain() {
         say "$folder is not ${original[0]} at the pinned revision ${commit:0:7}; records and tables will say so (tree ${tree:0:7})"
     fi
     # CMake fills in this template of PROGRAM.build.
-    printf '%s\n' "$name" "variant: @variant@" "source: $from" "revision: ${revision:-not known}" "tree: $tree" \
+    printf '%s\n' "$name" "build: @build@" "source: $from" "revision: ${revision:-not known}" "tree: $tree" \
         "compiler: @compiler@" "flags: @flags@" "openmp: @openmp@" >"$sources/$1.new"
     cmp -s "$sources/$1.new" "$sources/$1.origin" || mv "$sources/$1.new" "$sources/$1.origin"
     rm -f "$sources/$1.new"

@@ -180,8 +180,8 @@ cat >"$work/trial.yaml" <<'END'
 # A little of everything that the view has.
 title: trial of an installation by Spack
 apps:
-  - {app: lu, variants: [libgomp], sizes: n500, threads: [1, 2]}
-  - {app: lulesh-llnl, variants: [site], sizes: s10, threads: [1]}
+  - {app: lu, builds: [libgomp], sizes: n500, threads: [1, 2]}
+  - {app: lulesh-llnl, builds: [site], sizes: s10, threads: [1]}
 mappings: [unpinned]
 governors: current
 repetitions: 2

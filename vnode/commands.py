@@ -62,7 +62,7 @@ def records_in(text: str) -> list[dict[str, Any]]:
 def decided_runs(
     node: VirtualNode, name: str, run_pinstudy: Callable[..., Ended] = pinstudy
 ) -> dict[tuple[str, str, str], dict[str, Any]]:
-    """Run a study in the guest; return a run of each case by app, variant and mapping.
+    """Run a study in the guest; return a run of each case by app, build and mapping.
 
     Cases are repeated while the placement of one is neither proved nor violated. A guest counts
     what the host's other programs use of its CPU as the thread's own, so that a thread may seem to
@@ -73,7 +73,7 @@ def decided_runs(
         assert ended.status == 0, ended
         runs: dict[tuple[str, str, str], dict[str, Any]] = {}
         for run in records(node, name):
-            case = run["app"], run["variant"], run["mapping"]
+            case = run["app"], run["build"], run["mapping"]
             if run["status"] != "skipped" and (case not in runs or _is_undecided(runs[case])):
                 runs[case] = run
         if not any(map(_is_undecided, runs.values())):

@@ -53,7 +53,7 @@ AdviceCaveatCode = Literal[
 # Nobody should paste the command without these.
 MUST_KNOW = ("setting", "mostly disturbed", "oversubscribed", "unset")
 # The parts of a case's name before its threads and mapping, and after.
-_BEFORE = ("app", "variant", "size")
+_BEFORE = ("app", "build", "size")
 _AFTER = ("schedule", "wait_policy", "governor", "scheduling")
 
 

@@ -30,7 +30,7 @@ _File = TypeVar("_File")
 MAX_FILES = 5000
 _CASE_FILE = re.compile(r"([0-9a-f]{16})\.json")
 # The cases of a group differ only in their mapping.
-_SETTING = ("app", "variant", "size", "schedule", "wait_policy", "governor")
+_SETTING = ("app", "build", "size", "schedule", "wait_policy", "governor")
 # A table has no more lines of a case.
 MAX_ROWS = 5
 MAX_CPUS = 4
@@ -73,10 +73,10 @@ class CaseLines:
     @property
     def title(self) -> str:
         """The setting that it shares with the cases of its group."""
-        app, variant, size, schedule, waits, governor, threads = self.setting
+        app, build, size, schedule, waits, governor, threads = self.setting
         loops = f"schedule {schedule}, " if schedule else ""
         return (
-            f"{app} ({variant}), size {size}, {threads}, {loops}wait policy {waits}, "
+            f"{app} ({build}), size {size}, {threads}, {loops}wait policy {waits}, "
             f"governor {governor}"
         )
 

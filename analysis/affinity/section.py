@@ -42,7 +42,7 @@ def title_of(case: CaseFinding, without: Sequence[str] = ()) -> str:
         "governor": f"governor {case.governor}",
     }
     parts = [text for name, text in shared.items() if name not in without]
-    return one_line(", ".join([f"{summary.key.table.app} ({summary.key.table.variant})", *parts]))
+    return one_line(", ".join([f"{summary.key.table.app} ({summary.key.table.build})", *parts]))
 
 
 def lacking(findings: Findings, app: str) -> Iterator[str]:

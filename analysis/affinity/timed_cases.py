@@ -106,7 +106,7 @@ def by_setting(cases: Iterable[Measured]) -> list[list[Measured]]:
 
     def setting(measured: Measured) -> tuple[object, ...]:
         case, table = measured.case.summary, measured.case.summary.key.table
-        build = table.variant, table.size, table.schedule, table.wait_policy
+        build = table.build, table.size, table.schedule, table.wait_policy
         settings = case.key.governor, case.key.scheduling
         return case.key.study, case.key.node_id, *build, *settings, case.key.engine
 

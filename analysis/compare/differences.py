@@ -55,7 +55,7 @@ def differences_of_programs(
     """Yield in what the programs of two tables differ, their runtimes and inherited variables."""
     records_a, records_b = list(_records(a, table_a)), list(_records(b, table_b))
     # Those of two apps or builds are different ones by their names.
-    if (table_a.key.app, table_a.key.variant) == (table_b.key.app, table_b.key.variant):
+    if (table_a.key.app, table_a.key.build) == (table_b.key.app, table_b.key.build):
         yield from _programs(a, b, records_a, records_b)
     yield from _unlike(_facts_of_programs(records_a), _facts_of_programs(records_b))
     digests = _unlike_digests(records_a, records_b, _ENVIRONMENT)
@@ -103,7 +103,7 @@ def _facts_of_programs(records: Iterable[Record]) -> _Facts:
         runtime = table_in(record, "runtime")
         named = (runtime.get(name) for name in ("name", "version"))
         _take(facts, "OpenMP runtime", " ".join(of for of in named if isinstance(of, str)))
-        _take(facts, "build", record.get("build"))
+        _take(facts, "built with", record.get("built_with"))
     return facts
 
 

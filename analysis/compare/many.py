@@ -3,7 +3,7 @@
 The best mapping is the one with the best ratio to the node's own baseline. It is chosen among
 several by its outcome, so that its interval is widened for the choice (Bonferroni).
 
-A line is of one table. Of results with several in a setting (sizes, variants, or programs of one
+A line is of one table. Of results with several in a setting (sizes, builds, or programs of one
 algorithm) the one most like those of the others is taken, and it is said which are left aside.
 """
 
@@ -156,13 +156,13 @@ def _by_setting(
 
 
 def _program(table: TableFindings) -> tuple[str, str, str]:
-    return table.key.app, table.key.size, table.key.variant
+    return table.key.app, table.key.size, table.key.build
 
 
 def _most_common_programs(
     every: Sequence[Mapping[Setting, Sequence[Best]]],
 ) -> dict[Setting, tuple[str, str, str]]:
-    """Return the app, size and variant that most results have in each setting; of ties the first.
+    """Return the app, size and build that most results have in each setting; of ties the first.
 
     Lines of the same work can be compared best.
     """
@@ -316,7 +316,7 @@ def _setting_table(nodes: Sequence[NodeOfMany], setting: Setting) -> Table:
 
 def _unlike(here: Sequence[tuple[str, NodeOfMany, Best]]) -> Iterator[str]:
     """Yield in what the programs of a setting differ, and of which results each is."""
-    for key in ("app", "size", "variant", "schedule", "wait_policy"):
+    for key in ("app", "size", "build", "schedule", "wait_policy"):
         values: dict[str, list[str]] = {}
         for letter, _, best in here:
             values.setdefault(str(getattr(best.table.key, key)), []).append(letter)
@@ -340,8 +340,8 @@ def _left_aside(here: Sequence[tuple[str, NodeOfMany, Best]]) -> Iterator[str]:
 
 
 def _in_short(table: TableFindings) -> str:
-    app, size, variant = _program(table)
-    return f"{app} ({variant}) size {size}"
+    app, size, build = _program(table)
+    return f"{app} ({build}) size {size}"
 
 
 def _cells(letter: str, node: NodeOfMany, best: Best) -> tuple[str, ...]:
@@ -363,7 +363,7 @@ def _raw(node: NodeOfMany, best: Best, setting: Setting, objective: Objective) -
         "node_digest": node.node.digest if node.node else None,
         "proved": ", ".join(node.days_proved) or None,
         "app": best.table.key.app,
-        "variant": best.table.key.variant,
+        "build": best.table.key.build,
         "size": best.table.key.size,
         "ranks": best.table.key.ranks,
         "threads": best.table.key.threads,

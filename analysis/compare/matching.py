@@ -1,7 +1,7 @@
 """Which tables, programs and rows of two results are of the same, and in what they differ.
 
 Rows are matched by algorithm, ranks, threads, mapping, scheduling, governor, co-runner and, in
-guests, the mapping of virtual CPUs; tables of one app, size and variant are preferred, and it is
+guests, the mapping of virtual CPUs; tables of one app, size and build are preferred, and it is
 said where none are.
 """
 
@@ -68,7 +68,7 @@ def algorithm_of(table: TableFindings) -> str:
 
 
 def _likeness(a: TableFindings, b: TableFindings) -> tuple[bool, ...]:
-    keys = ("app", "size", "variant", "schedule", "wait_policy", "vm_cpus", "vm_memory_mib")
+    keys = ("app", "size", "build", "schedule", "wait_policy", "vm_cpus", "vm_memory_mib")
     return tuple(getattr(a.key, key) == getattr(b.key, key) for key in keys)
 
 
@@ -83,7 +83,7 @@ def matched_programs(
         if table.key.app == algorithm_of(table):
             continue
         for other in tables:
-            alike = ("size", "variant", "threads", "wait_policy")
+            alike = ("size", "build", "threads", "wait_policy")
             if (
                 other.key.app == algorithm_of(table)
                 and _of_the_same(other) == _of_the_same(table)
@@ -160,7 +160,7 @@ def first_common_baseline(matched: Sequence[Matched]) -> tuple[CaseFinding, Case
 
 def differences_in_kind(a: TableFindings, b: TableFindings) -> Iterator[Unlike]:
     """Yield in what two tables differ that are compared all the same."""
-    for key in ("app", "size", "variant", "schedule", "wait_policy"):
+    for key in ("app", "size", "build", "schedule", "wait_policy"):
         value_a, value_b = str(getattr(a.key, key)), str(getattr(b.key, key))
         if value_a != value_b and UNKNOWN not in (value_a, value_b):
             yield Unlike(key.replace("_", " "), value_a, value_b)

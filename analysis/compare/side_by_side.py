@@ -316,7 +316,7 @@ def _in_both(a: TableFindings, b: TableFindings) -> list[Objective]:
 
 
 def _are_the_same_work(a: TableFindings, b: TableFindings) -> bool:
-    return (a.key.size, a.key.variant) == (b.key.size, b.key.variant)
+    return (a.key.size, a.key.build) == (b.key.size, b.key.build)
 
 
 def _row(

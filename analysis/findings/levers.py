@@ -44,7 +44,7 @@ _LEVELS: Mapping[Factor, Callable[[Case], Level]] = {
     "governor": lambda case: case.key.governor,
     "schedule": lambda case: None if case.key.no_schedule else case.key.table.schedule,
     "wait_policy": lambda case: case.key.table.wait_policy,
-    "build": lambda case: case.key.table.variant,
+    "build": lambda case: case.key.table.build,
     "co_runner": lambda case: case.key.co_runner,
     "sched_ext": lambda case: case.key.scheduler,
     "energy_aware": lambda case: case.key.energy_aware,

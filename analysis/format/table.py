@@ -42,7 +42,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """One table: the rows of a (app, variant, size, ranks, threads, schedule, wait policy).
+    """One table: the rows of a (app, build, size, ranks, threads, schedule, wait policy).
 
     `cells` are formatted and in the order of `columns`; `notes` are (marker, text), the marker
     empty for what concerns the whole table. `raw_values` are the rows' unrounded values by name

@@ -17,7 +17,7 @@ from configs.mapping_names import renamed
 
 # What a log's case consists of; users must give the first three.
 NEEDED = ("app", "threads", "mapping")
-WORDS = ("variant", "size", "governor", "schedule", "wait_policy")
+WORDS = ("build", "size", "governor", "schedule", "wait_policy")
 FIELDS = (*NEEDED, *WORDS)
 PLACEHOLDERS = (*FIELDS, "repetition", "any")
 _NUMBERS = ("threads", "repetition")

@@ -193,7 +193,7 @@ class Overview:
 
 
 _FIELDS: tuple[tuple[Callable[[TableKey], str], str], ...] = (
-    (lambda key: key.variant, "{}"),
+    (lambda key: key.build, "{}"),
     (lambda key: key.size, "{}"),
     (lambda key: key.schedule, "schedule {}"),
     (lambda key: key.wait_policy, "waiting {}"),
@@ -206,7 +206,7 @@ _FIELDS: tuple[tuple[Callable[[TableKey], str], str], ...] = (
 def program_names(keys: Sequence[TableKey]) -> Callable[[TableKey], str]:
     """Return a function from a table to its program's name, with what tells it from others.
 
-    What goes with the number of threads, such as the serial variant, does not tell more, nor does
+    What goes with the number of threads, such as the serial build, does not tell more, nor does
     what a guest is beside the node. A region stands behind the app: `lulesh:solve`.
     """
     varied: dict[str, list[tuple[Callable[[TableKey], str], str]]] = {}

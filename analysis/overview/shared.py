@@ -16,7 +16,7 @@ from configs.study import CURRENT_GOVERNOR, RUNTIME_DEFAULT
 _MAX_OTHERS = 2
 
 _FIELDS: tuple[Callable[[TableFindings], str], ...] = (
-    lambda table: table.key.variant,
+    lambda table: table.key.build,
     lambda table: f"size {table.key.size}" if table.key.size else "",
     lambda table: "" if _takes_no_schedule(table) else table.key.schedule,
     lambda table: "" if table.key.wait_policy == RUNTIME_DEFAULT else table.key.wait_policy,

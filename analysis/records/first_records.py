@@ -17,7 +17,7 @@ MAX_KEPT = 10_000
 # A record whose case ended otherwise lacks some of what is kept.
 _KEY = ("node_id", "attempt", "case_id", "status")
 _KEPT = (
-    *_KEY, "imported", "kernel", "microcode", "versions", "runtime", "build", "program_digest",
+    *_KEY, "imported", "kernel", "microcode", "versions", "runtime", "built_with", "program_digest",
     "environment_digest", "repetition_rule", "command", "environment",
 )  # fmt: skip
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,80}")

@@ -28,7 +28,7 @@ from runners.records.placed_runs import verdict_of
 
 _TEXTS = (
     "study", "study_digest", "study_file", "case_id", "program_digest", "environment_digest",
-    "node_id", "pool", "node_digest", "node", "boot_id", "app", "variant", "size", "schedule",
+    "node_id", "pool", "node_digest", "node", "boot_id", "app", "build", "size", "schedule",
     "wait_policy", "mapping", "governor", "selection", "binding", "mechanism", "cpus", "status",
     "reason", "governor_read", "driver", "engine", "vcpu_mapping", "vcpu_selection", "vcpu_binding",
     "vcpu_cpus", "vm_accelerator", "algorithm", "implementation", "mpi", "ranks_by",

@@ -20,7 +20,7 @@ class TableKey(NamedTuple):
 
     number: int | None
     app: str
-    variant: str
+    build: str
     size: str
     ranks: int | None
     threads: int

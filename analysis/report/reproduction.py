@@ -137,7 +137,7 @@ def _versions(record: Record) -> list[tuple[str, str]]:
         pairs += [(str(name), version) for name, version in list(versions.items())[:MAX_DIFFERENT]]
     if isinstance(runtime, dict):
         pairs.append(("OpenMP runtime", runtime.get("version")))
-    pairs.append(("program", record.get("build")))
+    pairs.append(("program", record.get("built_with")))
     pairs.append(("program and libraries, SHA-256", record.get("program_digest")))
     return [(what, version) for what, version in pairs if isinstance(version, str) and version]
 

@@ -227,7 +227,7 @@ class CardCase(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
     table_number: Some | None = None
     app: Name
     """what was run, where and how, as in `tables.csv`"""
-    variant: Name
+    build: Name
     size: Name
     ranks: Some | None = None
     threads: Some

@@ -326,16 +326,16 @@ def check_one_program(frame: pd.DataFrame, folder: Path) -> None:
     `pinstudy run` refuses that, too. Sizes and thread counts may name scripts of their own. Of
     records from before schema 4 the program is not known.
     """
-    keys = ["app", "variant", "size", "ranks", "threads"]
+    keys = ["app", "build", "size", "ranks", "threads"]
     known = frame[[*keys, "program_digest"]].fillna({"ranks": 0}).astype({"ranks": int})
     known = known.dropna().drop_duplicates()
     for of, programs in known.groupby(keys, sort=False, observed=True):
         first, *others = programs["program_digest"].astype(str)
         if others:
-            app, variant, size, ranks, threads = (one_line(str(key)) for key in of)
+            app, build, size, ranks, threads = (one_line(str(key)) for key in of)
             with_ranks = "" if ranks == "0" else f"ranks {ranks}, "
             raise UserError(
-                f"{folder}: holds runs of two programs for {app}-{variant}, size {size}, "
+                f"{folder}: holds runs of two programs for {app}-{build}, size {size}, "
                 f"{with_ranks}threads {threads}: "
                 f"{changed_programs(folder, first, others[0])}; {_OTHERWISE}"
             )

@@ -67,7 +67,7 @@ MAX_PROBLEMS = 100
 UNKNOWN = "unknown"
 
 _NEEDED = ("app", "threads", "mapping")
-_MAY_BE_UNKNOWN = ("variant", "size", "schedule", "wait_policy", "governor")
+_MAY_BE_UNKNOWN = ("build", "size", "schedule", "wait_policy", "governor")
 _FACTS = tuple(name for name in ROW_FACTS if name not in COUNTS)
 # What `reasons` may name.
 _WITH_REASONS = frozenset((

@@ -321,7 +321,7 @@ def caption(cases: Sequence[Case]) -> str:
     # A case that was left out does not say it.
     free = any(one.key.no_schedule for one in cases)
     schedule = "" if free else f"schedule {case.key.table.schedule}, "
-    program = f"{_implementation(cases)}{case.key.table.app} ({case.key.table.variant})"
+    program = f"{_implementation(cases)}{case.key.table.app} ({case.key.table.build})"
     return one_line(
         f"{_region(case)}{program}, size {case.key.table.size}, {case.key.table.threads_in_words}, "
         f"{schedule}wait policy {case.key.table.wait_policy}{_guest(case)}"

@@ -276,7 +276,7 @@ def facts(cases: Sequence[Case]) -> str:
     # The governors of one driver are not those of another that have their names.
     drivers = dict.fromkeys(name for case in cases for name in case.circumstances.drivers)
     build = [
-        key.variant,
+        key.build,
         key.size,
         "" if free else key.schedule,
         "" if key.wait_policy in (UNKNOWN, _DEFAULT) else f"wait policy {key.wait_policy}",

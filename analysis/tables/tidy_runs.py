@@ -74,7 +74,7 @@ COLUMNS = (
         "[what became of the run](records.md), and why; `skipped`: a case that the node cannot run",
     ),
     RunColumns(("averaged",), "`TRUE`: in the tables' means (`ok`, and no warm-up)"),
-    RunColumns(("app", "variant", "size", "ranks", "threads"), "the program as it was run"),
+    RunColumns(("app", "build", "size", "ranks", "threads"), "the program as it was run"),
     RunColumns(("schedule", "wait_policy"), "of the loops; of waiting threads"),
     RunColumns(
         ("mapping", "selection", "binding", "mechanism", "cpus"),

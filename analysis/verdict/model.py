@@ -293,7 +293,7 @@ class LargestGain:
 
 @dataclass(frozen=True)
 class TableFindings:
-    """One table: an app, variant, size, number of ranks and threads, schedule and wait policy.
+    """One table: an app, build, size, number of ranks and threads, schedule and wait policy.
 
     `title` names it on one line; `decisions` are by configuration and objective. `objectives` are
     what its cases are compared by: those of every program, then what this one prints. `fixed_time`:

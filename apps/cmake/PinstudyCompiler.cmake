@@ -1,37 +1,37 @@
-# What every translation unit is compiled with, and which variants this compiler builds.
+# What every translation unit is compiled with, and which builds this compiler builds.
 #
-# Targets: pinstudy::flags, and on top of it pinstudy::flags-<variant>
-# Result:  PINSTUDY_VARIANTS, the variants to build with this compiler
-#          PINSTUDY_TEAM_VARIANTS, those of programs that form a team without OpenMP, too
-#          PINSTUDY_ALL_VARIANTS, both
-#          PINSTUDY_FLAGS_<variant>, the same flags as text, for --version
+# Targets: pinstudy::flags, and on top of it pinstudy::flags-<build>
+# Result:  PINSTUDY_BUILDS, the builds to build with this compiler
+#          PINSTUDY_TEAM_BUILDS, those of programs that form a team without OpenMP, too
+#          PINSTUDY_ALL_BUILDS, both
+#          PINSTUDY_FLAGS_<build>, the same flags as text, for --version
 #          PINSTUDY_PROGRAM_LINK_FLAGS, further link flags for what is installed
 #          PINSTUDY_NOT_OPTIMISED, options of sources that take longer to compile than to run
 
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   set(pinstudy_runtime libgomp)
-  set(pinstudy_default_variants serial libgomp)
+  set(pinstudy_default_builds serial libgomp)
 elseif(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
   set(pinstudy_runtime libomp)
-  set(pinstudy_default_variants libomp)
+  set(pinstudy_default_builds libomp)
 else()
   message(FATAL_ERROR "pinstudy is built with GCC or Clang, not ${CMAKE_CXX_COMPILER_ID}: "
                       "set CMAKE_CXX_COMPILER to g++ or clang++")
 endif()
-set(PINSTUDY_VARIANTS "${pinstudy_default_variants}" CACHE STRING
-    "Variants to build: serial (no OpenMP) and ${pinstudy_runtime} (this compiler's runtime)")
-foreach(variant IN LISTS PINSTUDY_VARIANTS)
-  if(NOT variant MATCHES "^(serial|${pinstudy_runtime})$")
-    message(FATAL_ERROR "PINSTUDY_VARIANTS: ${CMAKE_CXX_COMPILER_ID} builds serial and "
-                        "${pinstudy_runtime}, not '${variant}'")
+set(PINSTUDY_BUILDS "${pinstudy_default_builds}" CACHE STRING
+    "Builds to build: serial (no OpenMP) and ${pinstudy_runtime} (this compiler's runtime)")
+foreach(build IN LISTS PINSTUDY_BUILDS)
+  if(NOT build MATCHES "^(serial|${pinstudy_runtime})$")
+    message(FATAL_ERROR "PINSTUDY_BUILDS: ${CMAKE_CXX_COMPILER_ID} builds serial and "
+                        "${pinstudy_runtime}, not '${build}'")
   endif()
 endforeach()
 # Programs whose serial build forms its team of C++ threads are pthreads in it: what they are, not
 # what they lack, and another build of the common parts, because --version says it.
-set(PINSTUDY_TEAM_VARIANTS "${PINSTUDY_VARIANTS}")
-list(TRANSFORM PINSTUDY_TEAM_VARIANTS REPLACE "^serial$" "pthreads")
-set(PINSTUDY_ALL_VARIANTS ${PINSTUDY_VARIANTS} ${PINSTUDY_TEAM_VARIANTS})
-list(REMOVE_DUPLICATES PINSTUDY_ALL_VARIANTS)
+set(PINSTUDY_TEAM_BUILDS "${PINSTUDY_BUILDS}")
+list(TRANSFORM PINSTUDY_TEAM_BUILDS REPLACE "^serial$" "pthreads")
+set(PINSTUDY_ALL_BUILDS ${PINSTUDY_BUILDS} ${PINSTUDY_TEAM_BUILDS})
+list(REMOVE_DUPLICATES PINSTUDY_ALL_BUILDS)
 
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
@@ -101,14 +101,14 @@ if(PINSTUDY_SANITIZE)
   target_link_options(pinstudy-flags INTERFACE "-fsanitize=${PINSTUDY_SANITIZE}")
 endif()
 
-foreach(variant IN LISTS PINSTUDY_ALL_VARIANTS)
-  add_library(pinstudy-flags-${variant} INTERFACE)
-  add_library(pinstudy::flags-${variant} ALIAS pinstudy-flags-${variant})
-  target_link_libraries(pinstudy-flags-${variant} INTERFACE pinstudy::flags)
-  if(variant MATCHES "^(serial|pthreads)$")
+foreach(build IN LISTS PINSTUDY_ALL_BUILDS)
+  add_library(pinstudy-flags-${build} INTERFACE)
+  add_library(pinstudy::flags-${build} ALIAS pinstudy-flags-${build})
+  target_link_libraries(pinstudy-flags-${build} INTERFACE pinstudy::flags)
+  if(build MATCHES "^(serial|pthreads)$")
     set(pinstudy_openmp_flags "")
-    target_compile_options(pinstudy-flags-${variant} INTERFACE -Wno-unknown-pragmas)
-    if(variant STREQUAL "pthreads")
+    target_compile_options(pinstudy-flags-${build} INTERFACE -Wno-unknown-pragmas)
+    if(build STREQUAL "pthreads")
       set(THREADS_PREFER_PTHREAD_FLAG ON)
       find_package(Threads REQUIRED)
       target_link_libraries(pinstudy-flags-pthreads INTERFACE Threads::Threads)
@@ -120,14 +120,14 @@ foreach(variant IN LISTS PINSTUDY_ALL_VARIANTS)
                           "(Debian and Ubuntu: libomp-dev; Fedora and RHEL: libomp-devel)")
     endif()
     set(pinstudy_openmp_flags ${OpenMP_CXX_FLAGS})
-    target_link_libraries(pinstudy-flags-${variant} INTERFACE OpenMP::OpenMP_CXX)
+    target_link_libraries(pinstudy-flags-${build} INTERFACE OpenMP::OpenMP_CXX)
   endif()
 
   string(TOUPPER "${CMAKE_BUILD_TYPE}" pinstudy_build_type)
-  set(PINSTUDY_FLAGS_${variant}
+  set(PINSTUDY_FLAGS_${build}
       "${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_${pinstudy_build_type}}" ${pinstudy_flags}
       ${pinstudy_openmp_flags}
   )
-  list(JOIN PINSTUDY_FLAGS_${variant} " " PINSTUDY_FLAGS_${variant})
-  string(STRIP "${PINSTUDY_FLAGS_${variant}}" PINSTUDY_FLAGS_${variant})
+  list(JOIN PINSTUDY_FLAGS_${build} " " PINSTUDY_FLAGS_${build})
+  string(STRIP "${PINSTUDY_FLAGS_${build}}" PINSTUDY_FLAGS_${build})
 endforeach()

@@ -20,7 +20,7 @@ namespace pinstudy {
 
 class Options {
   public:
-    // `app` is the program's name without its variant.
+    // `app` is the program's name without its build.
     Options(const std::string& app, const std::string& description);
     ~Options();
 

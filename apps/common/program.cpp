@@ -15,7 +15,7 @@ int report(const Verdict& verdict) {
 
 std::string version_text(const std::string& app) {
     std::string text = app + " (pinstudy) " + PINSTUDY_VERSION + "\n";
-    text += "variant: " PINSTUDY_VARIANT "\n";
+    text += "build: " PINSTUDY_BUILD "\n";
     text += "compiler: " PINSTUDY_COMPILER "\n";
     text += "flags: " PINSTUDY_FLAGS "\n";
 #ifdef _OPENMP

@@ -22,7 +22,7 @@ struct Verdict {
 // program's exit status.
 int report(const Verdict& verdict);
 
-// Lines for --version: program, project version, variant, compiler, flags, OpenMP.
+// Lines for --version: program, project version, build, compiler, flags, OpenMP.
 std::string version_text(const std::string& app);
 
 // Returns what run(argc, argv) returns; prints an exception in one line with the program's name.

@@ -9,7 +9,7 @@
 namespace pinstudy {
 
 // Runs body(i) for i = 0 .. threads - 1, each in a thread of its own and all at once: OpenMP's in
-// the variants that have OpenMP, else the C++ library's, so that launchers that place threads can
+// the builds that have OpenMP, else the C++ library's, so that launchers that place threads can
 // be compared. Thread 0 is the calling one, as in OpenMP and as likwid-pin counts. `body` must
 // not throw. Throws std::runtime_error, before any body has done its work, when fewer threads can
 // be had.

@@ -31,7 +31,7 @@ void add_options(Options& options, Settings& settings) {
 }
 
 Surroundings look_around(const Cpus& allowed, const Cpus& initial) {
-    // Its first two lines, program and variant, in one.
+    // Its first two lines, program and build, in one.
     std::string version = version_text("threadmap");
     version.replace(version.find('\n'), 1, ", ");
     version.resize(version.find('\n'));

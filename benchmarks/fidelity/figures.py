@@ -23,7 +23,7 @@ TIME_BOUNDS = (0.8, 1.25)
 
 @dataclass(frozen=True)
 class Program:
-    """A program in one variant: a build for this node, and one for valgrind's instructions."""
+    """A program in one build: a build for this node, and one for valgrind's instructions."""
 
     native: Path
     portable: Path

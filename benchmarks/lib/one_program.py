@@ -25,10 +25,10 @@ def write_study(
     program, *arguments = command
     app = {
         "title": "a program of which only the time counts",
-        "variants": {"plain": {"program": program, "runtime": "none"}},
+        "builds": {"plain": {"program": program, "runtime": "none"}},
         "sizes": {"only": {"arguments": shlex.join(arguments)}},
     }
-    choice = {"app": "program", "variants": "plain", "sizes": "only", "threads": 1}
+    choice = {"app": "program", "builds": "plain", "sizes": "only", "threads": 1}
     study = {
         "title": "a study of a benchmark",
         "apps": [choice],

@@ -428,7 +428,7 @@ def import_command() -> None:
 @click.option("--app", help="The program.")
 @click.option("--threads", type=click.IntRange(min=1), help="Its threads.")
 @click.option("--mapping", help="Where its threads were: a name of `pinstudy mappings`, or yours.")
-@click.option("--variant", help="Its build, such as libgomp.")
+@click.option("--build", help="Its build, such as libgomp.")
 @click.option("--size", help="Its problem size.")
 @click.option("--governor", help="The governor that was in force.")
 @click.option("--schedule", help="OMP_SCHEDULE.")

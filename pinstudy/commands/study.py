@@ -275,7 +275,7 @@ def _tell_wait(holder: str) -> None:
 @click.argument("path", required=False)
 @JSON
 def apps_command(path: str | None, as_json: bool) -> None:
-    """List the programs that can be studied: their variants, sizes, and whether they are built.
+    """List the programs that can be studied: their builds, sizes, and whether they are built.
 
     PATH is a study's file or folder, to list the apps beside it as well, or the file of an app, to
     check it.
@@ -288,7 +288,7 @@ def apps_command(path: str | None, as_json: bool) -> None:
     installed = [] if alone else list_apps()
     here_names = {app.name for app in here.values()}
     apps = [*here.values(), *(app for app in installed if app.name not in here_names)]
-    programs = {variant.program for app in apps for variant in app.variants.values()}
+    programs = {build.program for app in apps for build in app.builds.values()}
     programs.update(name for app in apps for name in app.check.command[:1])
     paths = {program: find_program(program) for program in programs}
 
@@ -301,9 +301,9 @@ def apps_command(path: str | None, as_json: bool) -> None:
                 {
                     "name": app.name,
                     "title": app.title,
-                    "variants": {
+                    "builds": {
                         name: {"program": str(paths[v.program] or ""), "runtime": v.runtime}
-                        for name, v in app.variants.items()
+                        for name, v in app.builds.items()
                     },
                     "sizes": {name: list(size.arguments) for name, size in app.sizes.items()},
                     "metrics": {metric.name: metric.unit for metric in app.metrics},
@@ -315,8 +315,8 @@ def apps_command(path: str | None, as_json: bool) -> None:
     for app in apps:
         say(f"{app.name}: {app.title}")
         print_columns(
-            (f"variant {name}", v.runtime, str(paths[v.program] or lacking(v.program)))
-            for name, v in app.variants.items()
+            (f"build {name}", v.runtime, str(paths[v.program] or lacking(v.program)))
+            for name, v in app.builds.items()
         )
         print_columns(
             (f"size {name}", " ".join(size.arguments)) for name, size in app.sizes.items()

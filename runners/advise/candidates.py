@@ -13,7 +13,7 @@ from itertools import zip_longest
 
 from base.cpulist import format_cpulist
 from base.text import plural
-from configs.app import App, Size, Variant
+from configs.app import App, Build, Size
 from configs.mapping import Mapping as CpuMapping
 from configs.mapping_names import UNPINNED
 from runners.node.topology import Topology
@@ -118,7 +118,7 @@ class NodeContext:
 
     def _case(self, mapping: CpuMapping, threads: int, cpus: tuple[int, ...]) -> Case:
         return Case(
-            *(1, 1, _ANY_APP, Variant("", "", self.runtime), Size("", ()), threads),
+            *(1, 1, _ANY_APP, Build("", "", self.runtime), Size("", ()), threads),
             *(mapping, mapping.mechanism, cpus, "", "", ""),
         )
 

@@ -150,7 +150,7 @@ def _app(request: Request, program: Program, field: Field, name: str) -> Documen
     app: Document = {
         "name": name,
         "title": one_line(request.shell_line, _MAX_TITLE),
-        "variants": {_variant(program): {"program": str(program.path), "runtime": program.runtime}},
+        "builds": {_build(program): {"program": str(program.path), "runtime": program.runtime}},
         "sizes": {SIZE: {"arguments": of_size}},
         "arguments": arguments,
         "limit": _seconds(request.limit_s),
@@ -194,7 +194,7 @@ def _split(request: Request) -> tuple[list[str], list[str]]:
 def _entry(app: Document, program: Program, group: Group, reference: Reference) -> Document:
     entry: Document = {
         "app": app,
-        "variants": [_variant(program)],
+        "builds": [_build(program)],
         "sizes": [SIZE],
         "threads": [group.threads],
     }
@@ -224,7 +224,7 @@ def _race(request: Request) -> Document:
     return race
 
 
-def _variant(program: Program) -> str:
+def _build(program: Program) -> str:
     return "serial" if program.runtime == "none" else program.runtime
 
 

@@ -50,7 +50,7 @@ def _built_natively() -> list[str]:
     from configs.library import list_apps
 
     try:
-        names = dict.fromkeys(v.program for app in list_apps() for v in app.variants.values())
+        names = dict.fromkeys(v.program for app in list_apps() for v in app.builds.values())
     except UserError:
         return []
     found = ((name, path) for name in names if (path := find_program(name)))

@@ -74,7 +74,7 @@ def _own_programs() -> list[str]:
 
     # Others' programs, such as LLNL's, are got by a command that their apps name.
     own = [app for app in list_apps() if not app.obtain]
-    return [WITNESS, *dict.fromkeys(v.program for app in own for v in app.variants.values())]
+    return [WITNESS, *dict.fromkeys(v.program for app in own for v in app.builds.values())]
 
 
 def find_waiting(name: str) -> Capability:

@@ -137,7 +137,7 @@ class Collectors:
         implementation = case.app.implementation
         return [
             Reading({"implementation": implementation} if implementation else {}),
-            self._programs[case.variant.program],
+            self._programs[case.build.program],
             self._versions_of(case),
             self._counters(case, run),
             energy,
@@ -235,7 +235,7 @@ class Collectors:
 def launchers_of(case: Case) -> tuple[str, ...]:
     """Return the names of the tools that start a case's program."""
     needed = mechanism_of(case.mechanism).needs(case.mapping)
-    return tuple(filter(None, (needed, case.variant.mpi if case.ranks else None)))
+    return tuple(filter(None, (needed, case.build.mpi if case.ranks else None)))
 
 
 @dataclass(frozen=True)
@@ -269,7 +269,7 @@ class LocalEngine:
         return replace(run, cost=cost, co_run=seen, invalid_reason=invalid)
 
     def _executed(self, case: Case, launch: Launch, harness: Harness) -> Observation:
-        libraries = LoadedLibraries() if case.variant.runtime == "other" else None
+        libraries = LoadedLibraries() if case.build.runtime == "other" else None
         marks = self.collectors.region_marks(case)
         with closing(marks) if marks else nullcontext():
             return execute(
@@ -303,7 +303,7 @@ def _program_facts(program: Path) -> Reading:
     runtime = find_runtime(program, dict(os.environ))
     values: dict[str, object] = {
         "runtime": Unavailable(runtime) if isinstance(runtime, str) else asdict(runtime),
-        "build": build_of(program),
+        "built_with": build_of(program),
     }
     if description := description_of(program):
         values["implementation"] = description[0]

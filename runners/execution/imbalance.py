@@ -95,7 +95,7 @@ def _team(threads: Sequence[ThreadTrace], size: int) -> list[ThreadTrace] | Unav
 
 def _hides_waiting(case: Case) -> Unavailable | None:
     """Return why CPU time does not show who waited; None where it does."""
-    runtime, policy = case.variant.runtime, case.wait_policy
+    runtime, policy = case.build.runtime, case.wait_policy
     own = [variable.name for variable in case.variables if variable.name in _SPIN_VARIABLES]
     if case.threads == 1:
         return Unavailable("one thread has none to wait for")

@@ -142,7 +142,7 @@ def _identity(
             "boot_id": node.boot_id or Unavailable(node.facts["unavailable"]["boot_id"]),
             "governor": state.fields.get("governor_read")
             or Unavailable(state.unavailable["governor_read"]),
-            "build": build_of(program),
+            "built_with": build_of(program),
         }
     )
     return LatencyFile(

@@ -8,7 +8,7 @@ from functools import cached_property
 from base.cpulist import format_cpulist
 from base.files import digest_of
 from base.text import team_label
-from configs.app import App, Size, Variant
+from configs.app import App, Build, Size
 from configs.mapping import Mapping
 from configs.scheduling import AS_IT_IS, Scheduling
 from configs.variables import OMP_NUM_THREADS, SetVariable
@@ -31,7 +31,7 @@ class Vcpus:
 
 @dataclass(frozen=True)
 class Case:
-    """App x variant x size x threads x mapping x governor x scheduling x schedule, on this node.
+    """App x build x size x threads x mapping x governor x scheduling x schedule, on this node.
 
     `table` counts the study's tables from 1 and `number` the rows within a table, both before
     anything is left out, so that #7 means the same on every node. `cpus` are in the order in which
@@ -50,7 +50,7 @@ class Case:
     table: int
     number: int
     app: App
-    variant: Variant
+    build: Build
     size: Size
     threads: int
     mapping: Mapping
@@ -72,12 +72,12 @@ class Case:
     @property
     def threads_by(self) -> tuple[str, ...]:
         """The variables that tell the program its thread count, or what else does."""
-        return self.variant.threads_by or self.app.threads_by or (OMP_NUM_THREADS,)
+        return self.build.threads_by or self.app.threads_by or (OMP_NUM_THREADS,)
 
     @property
     def takes_schedule(self) -> bool:
         """Whether the program has loops that take the schedule of OMP_SCHEDULE."""
-        return bool(self.app.schedules) and self.variant.runtime not in ("none", "pthreads")
+        return bool(self.app.schedules) and self.build.runtime not in ("none", "pthreads")
 
     @property
     def all_threads(self) -> int:
@@ -154,7 +154,7 @@ class Case:
     @property
     def build_label(self) -> str:
         """A short name of the build and its size."""
-        return f"{self.app.name}-{self.variant.name} {self.size.name}"
+        return f"{self.app.name}-{self.build.name} {self.size.name}"
 
     @property
     def program_label(self) -> str:
@@ -180,7 +180,7 @@ def case_fields(case: Case) -> dict[str, object]:
     """Return the fields that say which case a record belongs to (the record's group `case`)."""
     fields: dict[str, object] = {
         "app": case.app.name,
-        "variant": case.variant.name,
+        "build": case.build.name,
         "size": case.size.name,
         "threads": case.threads,
         "mapping": case.mapping.name,
@@ -197,7 +197,7 @@ def case_fields(case: Case) -> dict[str, object]:
     if case.ranks:
         fields |= {
             "ranks": case.ranks,
-            "mpi": case.variant.mpi,
+            "mpi": case.build.mpi,
             "rank_cpus": [format_cpulist(cpus) for cpus in case.rank_cpus],
         }
         fields |= {"ranks_by": case.mapping.ranks_by} if case.mapping.ranks_by else {}

@@ -110,7 +110,7 @@ def build_launch(
     )
     if not case.ranks:
         return launch
-    mpi = str(case.variant.mpi)
+    mpi = str(case.build.mpi)
     return replace(launch, launcher=mpi_launcher(mpi, tools[mpi]), mpi=mpi, ranks=ranks)
 
 
@@ -149,14 +149,14 @@ def program_arguments(case: Case) -> list[str]:
 def openmp_variables(case: Case) -> dict[str, str]:
     """Return the variables that pinstudy itself sets, whatever the shell has."""
     # To libgomp both modifiers are the same, and its releases before GCC 9 know neither.
-    libomp = case.variant.runtime == "libomp"
+    libomp = case.build.runtime == "libomp"
     variables = {
         "LC_ALL": "C",
         **dict.fromkeys(counting(case.threads_by), str(case.threads)),
         "OMP_DYNAMIC": "false",
         "OMP_SCHEDULE": in_order(case.schedule) if libomp else case.schedule,
     }
-    if case.variant.mpi:
+    if case.build.mpi:
         variables |= VARIABLES
     if case.wait_policy != RUNTIME_DEFAULT:
         variables[WAITING] = case.wait_policy

@@ -20,7 +20,7 @@ def choose_mechanism(case: Case) -> str | None:
 
     Raises CannotMapError with the reason when it cannot bind a program of this build.
     """
-    binding, runtime = case.mapping.binding, case.variant.runtime
+    binding, runtime = case.mapping.binding, case.build.runtime
     name = case.mapping.mechanism or _usual_mechanism(binding, runtime, case.threads)
     if reason := mechanism_of(name).refusal(case):
         raise CannotMapError(reason)
@@ -58,6 +58,6 @@ def check_mechanism(case: Case, topology: Topology, tools: Iterable[str]) -> Non
     needed = mechanism.needs(case.mapping)
     if needed is not None and needed not in tools:
         raise CannotMapError(f"{needed} is not installed; {for_tools().sentence}")
-    mpi = str(case.variant.mpi)
+    mpi = str(case.build.mpi)
     if case.ranks and mpi not in tools:
         raise CannotMapError(f"{MPI_LAUNCHERS[mpi]} was not found; {for_mpi().sentence}")

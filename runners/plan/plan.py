@@ -10,7 +10,7 @@ from pathlib import Path
 
 from base.errors import StudyError
 from base.text import shown
-from configs.app import App, Size, Variant
+from configs.app import App, Build, Size
 from configs.mapping import PINS_ONE_THREAD
 from configs.mapping import Mapping as StudyMapping
 from configs.repetitions import MAX_REPETITIONS
@@ -132,8 +132,8 @@ def make_plan(
     the study by itself becomes one, in a table of its own after all others: what it loses is told
     from that case.
     """
-    names = {variant.program for choice in study.apps for variant in choice.variants}
-    names |= {co_runner.variant.program for co_runner in study.all_co_runners}
+    names = {build.program for choice in study.apps for build in choice.builds}
+    names |= {co_runner.build.program for co_runner in study.all_co_runners}
     apps = [
         *(choice.app for choice in study.apps),
         *(co_runner.app for co_runner in study.all_co_runners),
@@ -190,7 +190,7 @@ class _Alone:
         """The cases by co-runner and settings; those of one build and team are one table."""
         tables: dict[tuple[object, ...], list[CoRunner]] = {}
         for of in self.study.all_co_runners:
-            key = of.app.name, of.variant.name, of.size.name, of.threads
+            key = of.app.name, of.build.name, of.size.name, of.threads
             tables.setdefault(key, []).append(of)
         return {
             (id(of), governor, scheduling): self._made(of, governor, scheduling, table, number)
@@ -205,11 +205,11 @@ class _Alone:
     ) -> tuple[Case, str | None]:
         """Return the case as the study itself would have it, with this co-runner among its apps."""
         wanted = Case(
-            *(table, number, of.app, of.variant, of.size, of.threads),
+            *(table, number, of.app, of.build, of.size, of.threads),
             *(of.mapping, of.mapping.mechanism, (), governor),
             of.app.default_schedule or FALLBACK_SCHEDULE,
             self.study.wait_policies[0],
-            variables=_variables(self.study, of.app, of.variant, of.mapping),
+            variables=_variables(self.study, of.app, of.build, of.mapping),
             scheduling=scheduling,
         )
         case, problem = _mapped(wanted, self.topology, self.tools, oversubscribe=False)
@@ -264,7 +264,7 @@ def _without_repeats(
     """
 
     def launch(case: Case) -> Launch:
-        return build_launch(case, programs[case.variant.program], {}, tools)
+        return build_launch(case, programs[case.build.program], {}, tools)
 
     alike: dict[object, list[Case]] = {}
     kept, same = [], []
@@ -299,8 +299,8 @@ def _execution(case: Case) -> tuple[object, ...]:
     pins = case.mapping.binding == "pin" and case.all_threads > 1
     by_mask = case.mechanism in (None, *PINS_ONE_THREAD)
     return (
-        *(case.app.name, case.variant.name, case.size.name, case.governor, case.vcpus),
-        () if case.variant.runtime == "none" else openmp,
+        *(case.app.name, case.build.name, case.size.name, case.governor, case.vcpus),
+        () if case.build.runtime == "none" else openmp,
         tuple((set_.name, set_.value) for set_ in case.variables),
         None if by_mask else (case.mechanism, case.mapping.binding, case.mapping.places),
         case.cpus if pins else case.mask,
@@ -321,15 +321,15 @@ def _wanted(
     """
     on_host = study.vcpu_mappings if study.vm else (None,)
     for table, row in enumerate(_rows(study), 1):
-        choice, size, ranks, threads, variant, schedule, wait_policy = row
+        choice, size, ranks, threads, build, schedule, wait_policy = row
         mappings = study.mappings if choice.mappings is None else choice.mappings
         factors = study.governors, study.schedulings, study.co_runners or (None,), on_host, mappings
         for number, factor in enumerate(product(*factors), 1):
             governor, scheduling, co_runner, vcpu_mapping, mapping = factor
             case = Case(
-                *(table, number, choice.app, variant, size, threads),
+                *(table, number, choice.app, build, size, threads),
                 *(mapping, mapping.mechanism, (), governor, schedule, wait_policy),
-                variables=_variables(study, choice.app, variant, mapping),
+                variables=_variables(study, choice.app, build, mapping),
                 ranks=ranks,
                 regions=choice.regions or (),
                 scheduling=scheduling,
@@ -337,25 +337,25 @@ def _wanted(
             yield choice, case, co_runner, vcpu_mapping
 
 
-def _rows(study: Study) -> Iterator[tuple[AppChoice, Size, int, int, Variant, str, str]]:
+def _rows(study: Study) -> Iterator[tuple[AppChoice, Size, int, int, Build, str, str]]:
     """Yield what is fixed for all rows of each table."""
     for choice in study.apps:
         schedules = choice.schedules or (choice.app.default_schedule or FALLBACK_SCHEDULE,)
         policies = choice.wait_policies or study.wait_policies
         yield from product(
             *((choice,), choice.sizes, choice.ranks or (0,), choice.threads),
-            *(choice.variants, schedules, policies),
+            *(choice.builds, schedules, policies),
         )
 
 
 def _variables(
-    study: Study, app: App, variant: Variant, mapping: StudyMapping
+    study: Study, app: App, build: Build, mapping: StudyMapping
 ) -> tuple[SetVariable, ...]:
     """Return the variables of a case; of two that set the same one, the later counts."""
     return merged(
         (
             (f"app {app.name}", app.variables),
-            (f"variant {variant.name}", variant.variables),
+            (f"build {build.name}", build.variables),
             (f"study {study.name}", study.variables),
             (f"mapping {mapping.name}", mapping.variables),
         )
@@ -366,10 +366,10 @@ def _mapped(
     case: Case, topology: Topology, tools: Iterable[str], oversubscribe: bool
 ) -> tuple[Case, str | None]:
     """Return the case with its mechanism and CPUs, and the reason if it cannot be mapped."""
-    mapping, threads, runtime = case.mapping, case.threads, case.variant.runtime
+    mapping, threads, runtime = case.mapping, case.threads, case.build.runtime
     try:
         if runtime == "none" and threads > 1:
-            raise CannotMapError(f"the variant {case.variant.name} has no threads")
+            raise CannotMapError(f"the build {case.build.name} has no threads")
         case = replace(case, mechanism=choose_mechanism(case))
         case = _with_cpus(case, topology, oversubscribe)
         for cpus in case.rank_cpus or (case.cpus,):
@@ -423,8 +423,8 @@ def _map_vcpus(
 def _skip_reason(
     case: Case, programs: Mapping[str, Path], governor_problem: GovernorProblem
 ) -> str | None:
-    if case.variant.program not in programs:
-        program = case.variant.program
+    if case.build.program not in programs:
+        program = case.build.program
         if obtain := case.app.obtain:
             remedy = f"get it with `{obtain}`" + (", then `make vm`" if case.vcpus else "")
         elif is_own(program):

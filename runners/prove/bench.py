@@ -14,7 +14,7 @@ from base.cpulist import format_cpulist
 from base.errors import StudyError
 from base.reading import Reading
 from base.text import one_line
-from configs.app import App, Size, Variant
+from configs.app import App, Build, Size
 from configs.mapping import Mapping as Placed
 from configs.study import CURRENT_GOVERNOR, Study
 from runners.execution.collectors import Collectors, LocalEngine
@@ -114,8 +114,8 @@ class Bench:
         if "pthreads" not in self._programs or witness is None:
             lacking = WITNESS if witness is None else f"{PROGRAM}-pthreads"
             raise StudyError(f"{lacking} is not built; {for_programs().sentence}")
-        variants = {of: Variant(of, f"{PROGRAM}-{of}", of) for of in RUNTIMES}
-        self._app = App(PROGRAM, "work of a known amount", variants, {}, limit_s=LIMIT_S)
+        builds = {of: Build(of, f"{PROGRAM}-{of}", of) for of in RUNTIMES}
+        self._app = App(PROGRAM, "work of a known amount", builds, {}, limit_s=LIMIT_S)
         named = {f"{PROGRAM}-{of}": path for of, path in self._programs.items()}
         self.collectors = Collectors(
             Study("prove", "the instruments of this node", (), 1, ""),
@@ -181,7 +181,7 @@ class Bench:
             table=1,
             number=1,
             app=self._app,
-            variant=self._app.variants[task.runtime],
+            build=self._app.builds[task.runtime],
             size=Size(task.words[0], task.words),
             threads=task.threads,
             mapping=mapping,

@@ -58,7 +58,7 @@ class SampledCase(Struct, frozen=True):
     """What was run under perf c2c."""
 
     app: Word
-    variant: Word
+    build: Word
     size: Word
     threads: Annotated[int, Meta(ge=1, le=2**53)]
     mapping: Word

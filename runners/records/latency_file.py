@@ -91,7 +91,7 @@ class LatencyFile(Struct, omit_defaults=True, kw_only=True):
     topology: TopologyTable
     versions: dict[str, str] = {}
     governor: Text | None = None
-    build: Text | None = None
+    built_with: Text | None = None
     unavailable: dict[str, Text] = {}
     pairs: Annotated[list[MeasuredPair], Meta(max_length=MAX_PAIRS)]
     left_out: Annotated[list[LeftOutPair], Meta(max_length=MAX_PAIRS)]

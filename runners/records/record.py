@@ -215,7 +215,7 @@ class CaseFields(Identity):
 
     app: str | None = None
     """the program as it was run"""
-    variant: str | None = None
+    build: str | None = None
     size: str | None = None
     threads: FromOne | None = None
     mapping: str | None = None
@@ -253,7 +253,7 @@ class CoRunner(CaseFields):
     """co-runner."""
 
     co_runner: str | None = None
-    """only of a case with a co-runner: its app, variant, size, threads and mapping, as one name;
+    """only of a case with a co-runner: its app, build, size, threads and mapping, as one name;
     the CPUs of that mapping"""
     co_runner_cpus: str | None = None
     co_runner_alone: str | None = None
@@ -305,7 +305,7 @@ class Launch(GuestCase):
     """the `perf stat`, without what attached it"""
     runtime: Object | None = None
     """`name`, `path`, `version` of the OpenMP runtime that the loader gives the program"""
-    build: str | None = None
+    built_with: str | None = None
     """compiler and flags: printed by pinstudy's own programs, or written by `make originals` for a
     program that it built, with source, revision and git's tree id"""
     implementation: str | None = None

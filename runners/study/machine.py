@@ -258,7 +258,7 @@ class Machine:
 
     def launch(self, plan: Plan, case: Case) -> Launch:
         """Return the launch line of one of the plan's cases."""
-        program = plan.programs[case.variant.program]
+        program = plan.programs[case.build.program]
         launch = build_launch(case, program, self._inherited, self.tools_of(plan.study))
         return (
             replace(launch, co_runner=self.launch(plan, case.co_runner))

@@ -38,7 +38,7 @@ class StudyPrograms:
     def of(cls, plan: Plan, reader: ProgramReader) -> StudyPrograms:
         """Read the programs of a plan's cases."""
         by_case = {
-            case.case_id: programs_in(plan.programs[case.variant.program], program_arguments(case))
+            case.case_id: programs_in(plan.programs[case.build.program], program_arguments(case))
             for case in plan.cases
         }
         files = {programs: reader.read(programs) for programs in set(by_case.values())}

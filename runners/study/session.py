@@ -296,7 +296,7 @@ class Session:
 
 def _check_root(plan: Plan) -> None:
     """Raise UserError when root started a study whose ranks are not started for root."""
-    launchers = {str(case.variant.mpi) for case in plan.cases if case.ranks}
+    launchers = {str(case.build.mpi) for case in plan.cases if case.ranks}
     for mpi in sorted(launchers) if os.geteuid() == 0 else ():
         if problem := root_problem(mpi, os.environ):
             raise UserError(f"{plan.study.path}: {problem}")

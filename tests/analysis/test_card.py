@@ -227,7 +227,7 @@ cards = st.builds(
         (
             CardCase(
                 app="lulesh",
-                variant="libgomp",
+                build="libgomp",
                 size="s",
                 schedule="static",
                 wait_policy="active",

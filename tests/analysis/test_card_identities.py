@@ -26,7 +26,7 @@ TITLE = f"Does the solver of {USER} want P-cores?"
 
 # What identifies nobody, or is what a card is about: pinstudy's words, numbers, an author's names.
 KEPT = (
-    *("schema", "study", "study_digest", "case_id", "node_digest", "app", "variant", "size"),
+    *("schema", "study", "study_digest", "case_id", "node_digest", "app", "build", "size"),
     *("schedule", "wait_policy", "mapping", "selection", "binding", "mechanism", "cpus"),
     *("governor", "driver", "governor_read", "status", "started_at"),
 )
@@ -35,7 +35,7 @@ MORE = {
     "environment": {"set": {"HOME": f"/home/{USER}"}, "removed": [f"{HOST}_X"]},
     "study_file": f"/home/{USER}/study.yaml",
     "runtime": {"name": "libgomp.so.1", "version": f"13.2.0-{HOST}", "path": f"/home/{USER}/l.so"},
-    "build": f"g++ 13.2.0 -O3 -I/home/{USER}/include -DHOST={HOST}",
+    "built_with": f"g++ 13.2.0 -O3 -I/home/{USER}/include -DHOST={HOST}",
     "versions": {"pinstudy": "0.1.0", "perf": f"6.8.12-{HOST}", HOST: USER},
     "stderr_tail": MARK,
     "daemons": ["irqbalance", f"{USER}d"],

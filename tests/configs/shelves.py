@@ -19,7 +19,7 @@ MISTAKES = Path(__file__).with_name("mistakes")
 LU = b"""\
 # An app
 title: LU
-variants:
+builds:
   serial: {program: lu-serial, runtime: none}
   libgomp: {program: lu-libgomp, runtime: libgomp}
 sizes:
@@ -47,7 +47,7 @@ STUDY = """\
 title: A study
 apps:
   - app: lu
-    variants: [serial]
+    builds: [serial]
     sizes: [small]
     threads: [1]
 mappings: [unpinned, pcores-pin]

@@ -29,20 +29,20 @@ def numbered(word: str, count: int) -> list[str]:
     return [word % (number + 1) for number in range(count)]
 
 
-def app(variants: int = MANY, sizes: int = MANY) -> bytes:
-    """Return the file of an app with these numbers of variants and sizes."""
-    lines = ["title: wide", "variants:"]
-    lines += numbered("  v%d: {program: 'true', runtime: libgomp}", variants)
+def app(builds: int = MANY, sizes: int = MANY) -> bytes:
+    """Return the file of an app with these numbers of builds and sizes."""
+    lines = ["title: wide", "builds:"]
+    lines += numbered("  v%d: {program: 'true', runtime: libgomp}", builds)
     lines += ["sizes:", *numbered("  s%d: {arguments: ''}", sizes)]
     return "\n".join([*lines, "schedules: [static, dynamic]", ""]).encode()
 
 
-def wide(variants: int, sizes: int, threads: int, schedules: int, *lines: str) -> str:
+def wide(builds: int, sizes: int, threads: int, schedules: int, *lines: str) -> str:
     """Return a study with these numbers of each."""
     kinds = ", ".join(numbered("'dynamic,%d'", schedules))
     return study_with(
         "app: wide",
-        f"variants: [{', '.join(numbered('v%d', variants))}]",
+        f"builds: [{', '.join(numbered('v%d', builds))}]",
         f"sizes: [{', '.join(numbered('s%d', sizes))}]",
         f"threads: [{', '.join(numbered('%d', threads))}]\n    schedules: [{kinds}]",
         *lines,

@@ -7,7 +7,7 @@ import pytest
 from configs.load import study_digest
 from tests.configs.shelves import GUEST, mistakes, study_of, study_with
 
-OTHER = "app: lu, variant: libgomp, size: small, threads: 2, mapping: pcores-pin"
+OTHER = "app: lu, build: libgomp, size: small, threads: 2, mapping: pcores-pin"
 
 
 def with_co_runners(text: str, *lines: str) -> str:
@@ -20,7 +20,7 @@ def test_co_runners_are_a_list_in_which_none_is_a_program_alone() -> None:
     alone, other = study.co_runners
     assert alone is None
     assert other
-    assert (other.app.name, other.variant.name, other.size.name) == ("lu", "libgomp", "small")
+    assert (other.app.name, other.build.name, other.size.name) == ("lu", "libgomp", "small")
     assert (other.threads, other.mapping.name) == (2, "pcores-pin")
     assert study.all_co_runners == (other,)
 
@@ -46,17 +46,17 @@ def test_without_the_key_a_study_is_what_it_was() -> None:
     ("text", "lines", "message"),
     [
         ("nothing", (), "co-runner 'nothing' is not known"),
-        ("{app: lu, variant: libgomp, size: small}", (), "'threads' is missing"),
-        ("{app: lu, variant: libgomp, size: small}", (), "'mapping' is missing"),
+        ("{app: lu, build: libgomp, size: small}", (), "'threads' is missing"),
+        ("{app: lu, build: libgomp, size: small}", (), "'mapping' is missing"),
         (
             f"{{{OTHER.replace('libgomp', 'libgom')}}}",
             (),
-            "variant 'libgom' is not known to app 'lu'",
+            "build 'libgom' is not known to app 'lu'",
         ),
         (f"{{{OTHER.replace('small', 'tiny')}}}", (), "size 'tiny' is not known to app 'lu'"),
         (f"{{{OTHER.replace('pcores-pin', 'pcore')}}}", (), "mapping 'pcore' is not known"),
         (f"{{{OTHER.replace('lu', 'lv', 1)}}}", (), "'lv'"),
-        (f"{{{OTHER.replace('libgomp', 'serial')}}}", (), "variant 'serial' runs one thread"),
+        (f"{{{OTHER.replace('libgomp', 'serial')}}}", (), "build 'serial' runs one thread"),
         (f"{{{OTHER}, ranks: 2}}", (), "key 'ranks' is not known here"),
         (f"[{{{OTHER}}}, {{{OTHER}}}]", (), "is repeated"),
         ("[none, none]", (), "'none' is repeated"),

@@ -20,7 +20,7 @@ def sha256(study: dict[str, Any]) -> str:
 # summaries, estimates, the file's place, and keys without a value. The app is there by its digest.
 APP_LU: dict[str, Any] = {
     "name": "lu",
-    "variants": {
+    "builds": {
         "serial": {"name": "serial", "program": "lu-serial", "runtime": "none"},
         "libgomp": {"name": "libgomp", "program": "lu-libgomp", "runtime": "libgomp"},
     },
@@ -40,7 +40,7 @@ PCORES_SET = {"name": "pcores-set", "selection": "pcores", "binding": "set"}
 PCORES_PIN = {"name": "pcores-pin", "selection": "pcores", "binding": "pin"}
 CHOICE: dict[str, Any] = {
     "app": sha256(APP_LU),
-    "variants": [APP_LU["variants"]["serial"]],
+    "builds": [APP_LU["builds"]["serial"]],
     "sizes": [APP_LU["sizes"]["small"]],
     "threads": [1],
     "schedules": [],
@@ -118,7 +118,7 @@ def test_asking_for_something_else_is_another_study() -> None:
         "title: A study",
         "wait_policy: active",
         "mappings: [pcores-pin, unpinned]",
-        "variants: [libgomp]",
+        "builds: [libgomp]",
         "seed: 2",
         "mappings: unpinned",
         "latency: all",

@@ -25,7 +25,7 @@ time energy edp rate higher split there 16_GiB 1_MiB 30_min 5_K 1% 0% 10001 50 3
 on ~ '' *a &b {size} static dynamic,2"""
 # Keys of a study, and the keys inside them.
 STUDY_KEYS = {
-    "apps": "app variants sizes threads schedules mappings oversubscribe",
+    "apps": "app builds sizes threads schedules mappings oversubscribe",
     "mappings": "name selection binding mechanism",
     "repetitions": "min max until ci_half_width of race better margin within runs",
     "idle_power": "duration every",
@@ -41,7 +41,7 @@ STUDY_KEYS = {
     "titel": "title",
 }
 APP_KEYS = {
-    "variants": "program runtime",
+    "builds": "program runtime",
     "sizes": "arguments estimate quiet expect",
     "metrics": "pattern unit stream better",
     "check": "pattern command stream failed_status",

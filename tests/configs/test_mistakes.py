@@ -73,7 +73,7 @@ def race(of: str) -> str:
 
 
 def test_a_race_is_of_one_app() -> None:
-    more = "threads: 1\n  - {app: ul, variants: serial, sizes: small, threads: 1}"
+    more = "threads: 1\n  - {app: ul, builds: serial, sizes: small, threads: 1}"
     text = study_with(more, "repetitions: {race: {}}")
 
     (problem,) = mistakes(text, {"ul": LU.replace(b"title: LU", b"title: UL")})
@@ -87,9 +87,9 @@ def test_a_race_of_any_number_of_runs_needs_a_time() -> None:
     assert mistakes(study_with("repetitions: {race: {runs: any, within: 5 min}}")) == []
 
 
-def test_variants_threads_schedules_and_governors_can_race() -> None:
+def test_builds_threads_schedules_and_governors_can_race() -> None:
     more = (
-        "threads: 1\n  - app: lu\n    variants: libgomp\n    sizes: small\n    threads: [2, 4]\n"
+        "threads: 1\n  - app: lu\n    builds: libgomp\n    sizes: small\n    threads: [2, 4]\n"
         "    schedules: [static, dynamic]\n    mappings: [unpinned, pcores-set]"
     )
     governors = "governors: [performance, powersave]"
@@ -167,11 +167,11 @@ def test_all_mistakes_are_reported_in_the_order_of_the_file() -> None:
 titel: A study
 apps:
   - app: lu
-    variants: [seriel]
+    builds: [seriel]
     sizes: [small, [large]]
     threads: [1, two]
   - app: ul2
-    variants: serial
+    builds: serial
     sizes: small
     threads: 1
 mappings: [pcores-pni]
@@ -181,18 +181,18 @@ repetitions: 0
 wait_policy: *policy
 """
     assert [line.split(": ")[0] for line in mistakes(text)] == [
-        "1:1", "1:1", "4:16", "5:20", "6:18", "7:10", "11:12", "13:1", "14:14", "15:14",
+        "1:1", "1:1", "4:14", "5:20", "6:18", "7:10", "11:12", "13:1", "14:14", "15:14",
     ]  # fmt: skip
 
 
 def test_mistakes_in_an_apps_file_are_reported_with_those_of_the_study() -> None:
-    broken = b"title: B\nvariants: {a: {program: b, runtime: gomp}}\nsizes: {s: {arguments: ''}}\n"
-    entry = "\n  - {app: broken, variants: a, sizes: s, threads: %s}"
-    text = study_with(f"threads: 1{entry % 1}{entry % 2}", "variants: [seriel]")
+    broken = b"title: B\nbuilds: {a: {program: b, runtime: gomp}}\nsizes: {s: {arguments: ''}}\n"
+    entry = "\n  - {app: broken, builds: a, sizes: s, threads: %s}"
+    text = study_with(f"threads: 1{entry % 1}{entry % 2}", "builds: [seriel]")
 
     lines = mistakes(text, {"broken": broken})
 
-    assert [line.split(": ")[0] for line in lines] == ["apps/broken.yaml:2:37", "4:16"]
+    assert [line.split(": ")[0] for line in lines] == ["apps/broken.yaml:2:35", "4:14"]
     assert "OpenMP runtime 'gomp' is not known; did you mean 'libgomp'?" in lines[0]
 
 
@@ -207,7 +207,7 @@ def test_ranks_are_started_on_the_node_by_what_the_build_says() -> None:
     mpi = {"lu": app_with("libgomp: {program: lu-mpi, runtime: libgomp, mpi: openmpi}")}
     entry = "threads: 1\n    ranks: [1, 2]"
     of_kind = "mappings: [{name: m, selection: cores, binding: pin, ranks_by: kind}]"
-    text = study_with(entry, of_kind, "variants: [libgomp]")
+    text = study_with(entry, of_kind, "builds: [libgomp]")
 
     assert mistakes(text, mpi) == []
     guest = ("engine: vm", "vm: {cpus: 2, memory: 1 GiB}", "vcpu_mapping: unpinned")
@@ -215,7 +215,7 @@ def test_ranks_are_started_on_the_node_by_what_the_build_says() -> None:
         "7:12: ranks are started on the node itself; write engine: local"
     ]
     again = study_with(
-        "ranks: [2]\n  - {app: lu, variants: libgomp, sizes: small, threads: 1, ranks: [2, 4]}",
+        "ranks: [2]\n  - {app: lu, builds: libgomp, sizes: small, threads: 1, ranks: [2, 4]}",
         base=text,
     )
     assert mistakes(again, mpi) == [

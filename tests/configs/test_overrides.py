@@ -14,10 +14,10 @@ from configs.study import Study
 STUDY = """\
 title: Two programs
 apps:
-  - {app: lulesh, variants: libgomp, sizes: [quick, s30], threads: [1, 2]}
-  - {app: lulesh, variants: serial, sizes: quick, threads: 1}
+  - {app: lulesh, builds: libgomp, sizes: [quick, s30], threads: [1, 2]}
+  - {app: lulesh, builds: serial, sizes: quick, threads: 1}
   - app: mandelbrot
-    variants: [libgomp, libomp]
+    builds: [libgomp, libomp]
     sizes: quick
     threads: 2
     mappings: [unpinned, {name: mine, selection: all, binding: set}]
@@ -39,7 +39,7 @@ def cases(study: Study) -> Cases:
     return {
         (choice.app.name, build.name, size.name, threads, mapping.name)
         for choice in study.apps
-        for build in choice.variants
+        for build in choice.builds
         for size in choice.sizes
         for threads in choice.threads
         for mapping in (study.mappings if choice.mappings is None else choice.mappings)

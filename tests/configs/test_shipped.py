@@ -151,12 +151,12 @@ def test_the_published_design_is_complete(part: str, own: bool) -> None:
 
     algorithms = {app: app if own else ORIGINALS[app] for app in ARGUMENTS}
     cases = {
-        (choice.app.name, variant.name, threads)
+        (choice.app.name, build.name, threads)
         for choice in study.apps
-        for variant in choice.variants
+        for build in choice.builds
         for threads in choice.threads
     }
-    assert cases == {(algorithms[app], variant, threads) for app, variant, threads in PAPER[part]}
+    assert cases == {(algorithms[app], build, threads) for app, build, threads in PAPER[part]}
     for choice in study.apps:
         algorithm = choice.app.algorithm or choice.app.name
         assert [size.arguments for size in choice.sizes] == [ARGUMENTS[algorithm]]
@@ -219,9 +219,7 @@ def test_every_shipped_file_begins_with_a_line_that_says_what_it_is_about() -> N
 def test_our_programs_name_their_builds_alike_and_fail_their_check_alike() -> None:
     for name in ("lulesh", "mandelbrot", "lu"):
         app = library.load_app(name)
-        assert {
-            key: (variant.program, variant.runtime) for key, variant in app.variants.items()
-        } == {
+        assert {key: (build.program, build.runtime) for key, build in app.builds.items()} == {
             "serial": (f"{name}-serial", "none"),
             "libgomp": (f"{name}-libgomp", "libgomp"),
             "libomp": (f"{name}-libomp", "libomp"),
@@ -240,11 +238,11 @@ def test_spack_gets_the_programs_that_the_survey_runs() -> None:
         command = choice.app.obtain.removeprefix("spack install ")
         obtained.setdefault(command.split()[0], set()).update(command.split()[1:])
         if choice.app.name == "npb":
-            variants = {variant.name for variant in choice.variants}
+            builds = {build.name for build in choice.builds}
 
     values = dict(word.split("=") for word in specs["npb"])
     names, classes = (values[key].split(",") for key in ("names", "classes"))
-    assert variants == {f"{name}.{letter}" for name in names for letter in classes}
+    assert builds == {f"{name}.{letter}" for name in names for letter in classes}
     specs["npb"] = {"implementation=openmp"}
     obtained["npb"] -= {"classes=A,B,C"}
     assert obtained == specs

@@ -14,24 +14,24 @@ INLINE = """\
   - app:
       name: stream
       title: Stream
-      variants: {gcc: {program: ./stream.sh, runtime: libgomp}}
+      builds: {gcc: {program: ./stream.sh, runtime: libgomp}}
       sizes: {only: {arguments: [], estimate: 2 s}}
       arguments: [--verbose, '{size}']
       metrics: {triad: {pattern: 'Triad: *([0-9.]+)', unit: MB/s}}
       check: {pattern: Solution Validates}
       limit: 1 min
-    variants: gcc
+    builds: gcc
     sizes: only
     threads: 1
 """
 
 
 def test_a_study_holds_the_apps_and_mappings_it_names() -> None:
-    study = study_of(study_with("variants: [libgomp]", "threads: [1, 2, 8]"))
+    study = study_of(study_with("builds: [libgomp]", "threads: [1, 2, 8]"))
 
     (choice,) = study.apps
     assert study.name == "x"
-    assert (choice.app.name, choice.variants[0].runtime) == ("lu", "libgomp")
+    assert (choice.app.name, choice.builds[0].runtime) == ("lu", "libgomp")
     assert choice.sizes[0].arguments == ("100",)
     assert choice.threads == (1, 2, 8)
     assert [mapping.name for mapping in study.mappings] == ["unpinned", "pcores-pin"]
@@ -182,7 +182,7 @@ def test_a_study_may_define_an_app_where_it_uses_it() -> None:
 
 def test_an_entry_may_have_mappings_of_its_own_and_more_threads_than_cpus() -> None:
     entry = "threads: [1]\n    mappings: unpinned\n    oversubscribe: yes\n"
-    another = "  - {app: lu, variants: libgomp, sizes: small, threads: 2}"
+    another = "  - {app: lu, builds: libgomp, sizes: small, threads: 2}"
     study = study_of(study_with(entry + another))
 
     first, second = study.apps

@@ -113,7 +113,7 @@ class Drilled:
             )
             program = write_program(folder / "other", other)
             write_app(folder, "other", program, {"short": {"arguments": []}})
-            one = "{app: other, variant: plain, size: short, threads: 1, mapping: unpinned}"
+            one = "{app: other, build: plain, size: short, threads: 1, mapping: unpinned}"
             text += f"co_runners: {one}\n"
             self.planned *= 2
         if kind == "ranks":

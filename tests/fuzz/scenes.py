@@ -25,7 +25,7 @@ PICTURE = """<svg xmlns="http://www.w3.org/2000/svg" width="90px" height="60px">
 APP = """\
 # A program for tests
 title: a nap
-variants:
+builds:
   plain: {program: /bin/true, runtime: none}
 sizes:
   short: {arguments: '0.05', estimate: 50 ms}
@@ -38,7 +38,7 @@ STUDY = """\
 # A study for tests
 title: naps
 apps:
-  - {app: nap, variants: plain, sizes: short, threads: 1}
+  - {app: nap, builds: plain, sizes: short, threads: 1}
 mappings: [unpinned, {name: mine, selection: pcores, binding: pin}]
 governors: current
 repetitions: {min: 3, max: 9, until: {ci_half_width: 1%, of: time}}

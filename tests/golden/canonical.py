@@ -60,9 +60,7 @@ def alike(folder: Path) -> None:
     studies = Study(ALIKE, noise=0.04, repetitions=5).records()
     runs = [without(COUNTED, NO_COUNTERS, number=run["case_number"]) | kept(run) for run in studies]
     e_cores = {"mapping": "ecores-pin", "case_number": 4, "case_id": "case4", "threads": 8}
-    write(
-        folder, [*runs, left_out(4, "the node has no E-cores") | e_cores | {"variant": "libgomp"}]
-    )
+    write(folder, [*runs, left_out(4, "the node has no E-cores") | e_cores | {"build": "libgomp"}])
 
 
 def kept(run: Record) -> Record:

@@ -376,9 +376,9 @@ def test_topology_is_one_json_object_as_documented(folder: Path) -> None:
 
 def test_the_apps_beside_a_study_are_listed_and_one_is_checked(tmp_path: Path) -> None:
     (tmp_path / "apps").mkdir()
-    variants = "variants: {serial: {program: ./mine, runtime: none}}"
+    builds = "builds: {serial: {program: ./mine, runtime: none}}"
     check = "check: {command: [./verify]}"
-    own = f"title: Mine\n{variants}\n{check}\nsizes: {{a: {{arguments: ''}}}}\n"
+    own = f"title: Mine\n{builds}\n{check}\nsizes: {{a: {{arguments: ''}}}}\n"
     (tmp_path / "apps" / "mine.yaml").write_text(own)
     listed = pinstudy(tmp_path, "apps", ".").stdout
     assert listed.startswith("mine: Mine\n")

@@ -53,6 +53,7 @@ MISTAKES = [
     (("card", "several"), "name one of them: several/n1, several/n2"),
     (("compare", "mine"), "mine has no two programs of one algorithm; name a second folder"),
     ((*LOG, "--mapping", "unpinned"), "pinstudy: log.txt:1:1: "),
+    (("import", "perf", "log.txt", "--variant", "gcc"), "`--variant` is `--build` now"),
     ((*LATENCY, "--cpus", "0"), "expected two or more of CPUs 0-1"),
     ((*LATENCY, "--cpus", "0,7"), "expected two or more of CPUs 0-1"),
     ((*LATENCY, "--cpus", "a"), "--cpus"),

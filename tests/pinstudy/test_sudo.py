@@ -434,7 +434,7 @@ def test_what_a_co_runner_writes_is_not_executed(work: UsersWork) -> None:
     none: dict[str, object] = {"short": {"arguments": []}}
     waits = f"#!/bin/sh\nwhile [ ! -e {written} ]; do sleep 0.02; done\n"
     write_app(work.folder, "who", write_program(work.folder / "who.sh", waits), none)
-    beside = {"app": "beside", "variant": "plain", "size": "short", "threads": 1}
+    beside = {"app": "beside", "build": "plain", "size": "short", "threads": 1}
     options = {"mappings": ["unpinned"], "governors": "current"}
     co_runner = [beside | {"mapping": "unpinned"}]
     write_study(work.folder, "who", "who", "short", **options, co_runners=co_runner)

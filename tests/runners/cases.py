@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from configs.app import App, Check, Metric, Size, Variant
+from configs.app import App, Build, Check, Metric, Size
 from configs.mapping import Mapping
 from configs.study import AppChoice, Study
 from runners.execution.execute import Observation
 from runners.execution.witness import Ending
 from runners.plan.case import Case
 
-SERIAL = Variant("serial", "demo-serial", "none")
-LIBGOMP = Variant("libgomp", "demo-libgomp", "libgomp")
+SERIAL = Build("serial", "demo-serial", "none")
+LIBGOMP = Build("libgomp", "demo-libgomp", "libgomp")
 SMALL = Size("small", ("-s", "10"), estimate_s=2.0)
 DEMO = App(
     name="demo",
     title="a program for tests",
-    variants={"serial": SERIAL, "libgomp": LIBGOMP},
+    builds={"serial": SERIAL, "libgomp": LIBGOMP},
     sizes={"small": SMALL},
     arguments=("-q", "{size}"),
     metrics=(Metric("elapsed_s", r"time = (\S+)", "s"),),
@@ -39,7 +39,7 @@ def case(**changes: object) -> Case:
         table=1,
         number=3,
         app=DEMO,
-        variant=LIBGOMP,
+        build=LIBGOMP,
         size=SMALL,
         threads=2,
         mapping=PCORES_PIN,

@@ -28,12 +28,12 @@ apps:
   - app:
       name: ranks
       title: ranks of threads
-      variants:
+      builds:
         libgomp: {{program: {program}, runtime: libgomp, mpi: srun}}
       sizes:
         small: {{arguments: '2'}}
       check: {{pattern: ^2 ranks}}
-    variants: libgomp
+    builds: libgomp
     sizes: small
     ranks: 2
     threads: 1

@@ -79,7 +79,7 @@ def case_fields(number: int) -> Record:
         "attempt": 1,
         "kinds_declared": False,
         "app": "lulesh",
-        "variant": "serial",
+        "build": "serial",
         "size": "paper",
         "threads": 1,
         "schedule": "static",
@@ -190,7 +190,7 @@ class Study:
             "selection": selection,
             "binding": binding,
             "threads": 8,
-            "variant": "libgomp",
+            "build": "libgomp",
             "elapsed_s": elapsed_s,
         }
         if not self.energy:

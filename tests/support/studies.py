@@ -26,10 +26,10 @@ def write_program(path: Path, text: str) -> Path:
 def write_app(
     folder: Path, name: str, program: Path | str, sizes: Mapping[str, object], **keys: object
 ) -> None:
-    """Write `apps/NAME.yaml` with the variant `plain` of a program without OpenMP."""
+    """Write `apps/NAME.yaml` with the build `plain` of a program without OpenMP."""
     app = {
         "title": name,
-        "variants": {"plain": {"program": str(program), "runtime": "none"}},
+        "builds": {"plain": {"program": str(program), "runtime": "none"}},
         "sizes": dict(sizes),
         **keys,
     }
@@ -42,7 +42,7 @@ def write_study(folder: Path, name: str, app: str, sizes: object, **keys: object
     """Write `NAME.yaml`, a study with one thread, one key a line in the order given."""
     study = {
         "title": name,
-        "apps": [{"app": app, "variants": "plain", "sizes": sizes, "threads": 1}],
+        "apps": [{"app": app, "builds": "plain", "sizes": sizes, "threads": 1}],
         "mappings": "unpinned",
         "repetitions": 1,
         "warmup": 0,

@@ -24,7 +24,7 @@ STUDY = """\
 # Is an installation enough to measure?
 title: one case
 apps:
-  - {app: lu, variants: [libgomp], sizes: n500, threads: [1]}
+  - {app: lu, builds: [libgomp], sizes: n500, threads: [1]}
 mappings: [unpinned]
 governors: current
 repetitions: 2
@@ -118,7 +118,7 @@ def pinstudy(prefix: Path, folder: Path, *arguments: str, **environment: str) ->
 def test_everything_that_runs_is_installed_and_nothing_else(prefix: Path) -> None:
     tree = prefix / "lib/pinstudy"
     built = {path.name for path in (ROOT / "build/bin").iterdir()}
-    by_gcc = {v.program for app in list_apps() for v in app.variants.values() if v.name != "libomp"}
+    by_gcc = {v.program for app in list_apps() for v in app.builds.values() if v.name != "libomp"}
     # No app: `pinstudy prove` runs it.
     yardsticks = {"yardstick-pthreads", "yardstick-libgomp"}
     programs = {"pinstudy-witness", *yardsticks, *by_gcc} & built

@@ -28,9 +28,9 @@ def words(original: str) -> list[str]:
 MAIN = '#include <cstdio>\nint main() { std::puts("Run completed:"); }\n'
 SMALL_MAIN = 'int puts(const char *);\nint main(void) { puts("Timer 1"); return 0; }\n'
 NINE = sorted(
-    f"{app}-{variant}.build"
+    f"{app}-{build}.build"
     for app in ("lulesh-llnl", "mandelbrot-ompscr", "lu-ompscr")
-    for variant in ("serial", "libgomp", "libomp")
+    for build in ("serial", "libgomp", "libomp")
 )
 
 
@@ -120,7 +120,7 @@ def test_nine_programs_are_built_and_described(ready: Checkout) -> None:
         program = path.with_suffix("")
         assert subprocess.run([program], capture_output=True, check=True).stdout
         lines = path.read_text().splitlines()
-        assert lines[1] == f"variant: {program.name.rpartition('-')[2]}"
+        assert lines[1] == f"build: {program.name.rpartition('-')[2]}"
         assert [line.partition(":")[0] for line in lines[2:]] == [
             "source", "revision", "tree", "compiler", "flags", "openmp",
         ]  # fmt: skip
@@ -300,7 +300,7 @@ def test_the_originals_are_those_that_are_pinned_and_come_to_the_known_results(
 
 
 def statuses_of_a_study(app: str, programs: Path, folder: Path) -> set[str]:
-    """Study an original's variants by the shipped app, with the programs of a folder."""
+    """Study an original's builds by the shipped app, with the programs of a folder."""
     import json
 
     text = (ROOT / f"configs/apps/{app}.yaml").read_text()
@@ -309,7 +309,7 @@ def statuses_of_a_study(app: str, programs: Path, folder: Path) -> set[str]:
     study = folder / f"{app}-study.yaml"
     study.write_text(
         f"title: an original\nmappings: [unpinned]\nrepetitions: 2\nwarmup: 0\napps:\n"
-        f"  - {{app: {app}, variants: [serial, libgomp, libomp], sizes: quick, threads: 1}}\n"
+        f"  - {{app: {app}, builds: [serial, libgomp, libomp], sizes: quick, threads: 1}}\n"
     )
     subprocess.run(
         [ROOT / "bin/pinstudy", "run", study, "--no-report"],

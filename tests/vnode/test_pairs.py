@@ -38,9 +38,9 @@ def test_pairs_are_where_their_mappings_say_however_they_are_pinned(node: Virtua
             "unavailable"
         ].get("placement", run)
     for place, cpus in PLACES.items():
-        for variant in ("libgomp", "pthreads"):
+        for build in ("libgomp", "pthreads"):
             # The program fails its check when a thread may run elsewhere than on its own CPU.
-            by_program = runs["long-contention", variant, f"{place}-pin-program"]
+            by_program = runs["long-contention", build, f"{place}-pin-program"]
             assert by_program["command"][-2:] == ["--pin", cpus]
             assert _masks(by_program) == sorted(cpus.split(","))
         outside = runs["long-contention", "libgomp", f"{place}-pin"]

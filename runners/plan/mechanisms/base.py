@@ -80,10 +80,10 @@ def confined(case: Case, tools: Table[str, str]) -> Words:
 
 def instead(case: Case) -> str:
     """Return what can bind threads as the mapping says, where the program itself cannot."""
-    if case.mapping.binding == "set" or case.variant.runtime == "none":
+    if case.mapping.binding == "set" or case.build.runtime == "none":
         return "use taskset"
     if case.mapping.selection != "same-cpu":
         return "use likwid-pin"
-    if case.variant.runtime in WITHOUT_OPENMP:
+    if case.build.runtime in WITHOUT_OPENMP:
         return "nothing else puts two of its threads on one CPU"
     return "use omp-places"

@@ -33,7 +33,7 @@ class KmpAffinity(OmpPlaces):
     by_words = True
 
     def refusal(self, case: Case) -> str | None:
-        if case.variant.runtime == "libgomp":
+        if case.build.runtime == "libgomp":
             return f"libgomp does not read {self.variable}; use omp-places"
         return super().refusal(case)
 

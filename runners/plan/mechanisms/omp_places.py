@@ -38,7 +38,7 @@ class OmpPlaces(Mechanism):
     variable: ClassVar[str] = "OMP_PLACES"
 
     def refusal(self, case: Case) -> str | None:
-        if case.variant.runtime in WITHOUT_OPENMP:
+        if case.build.runtime in WITHOUT_OPENMP:
             return f"a program without OpenMP does not read {self.variable}; {instead(case)}"
         return None
 
@@ -62,7 +62,7 @@ class NamedPlaces(OmpPlaces):
         return None if mapping.names_core_type else super().needs(mapping)
 
     def refusal(self, case: Case) -> str | None:
-        if case.variant.runtime == "libgomp" and case.mapping.names_core_type:
+        if case.build.runtime == "libgomp" and case.mapping.names_core_type:
             return f"libgomp has no places {case.mapping.places!r}; use omp-places"
         return super().refusal(case)
 

@@ -59,7 +59,7 @@ class Entrant:
             "study": "advise-app-0123abcd",
             "case_id": _case_id(at),
             "app": "app",
-            "variant": "program",
+            "build": "program",
             "size": "given",
             "threads": self.threads,
             "schedule": self.schedule,

@@ -14,7 +14,7 @@ from tests.support.results import write
 # Names that the experiments are told apart by stay as they are; every other text is hostile.
 _KEPT = ("app", "status", "node_digest", "case_id")
 # Alike in all records but for two wait policies: drawing a table takes half a second.
-_OF_TABLES = ("variant", "size", "governor", "schedule")
+_OF_TABLES = ("build", "size", "governor", "schedule")
 
 
 def make_hostile_affinity(folder: Path) -> Path:

@@ -158,7 +158,7 @@ def _case(
             "study": "affinity",
             "case_id": f"{app}-{size}-{threads}-{mapping}",
             "app": app,
-            "variant": "libgomp",
+            "build": "libgomp",
             "size": size,
             "threads": threads,
             "mapping": mapping,

@@ -42,7 +42,7 @@ def case(mapping: str, *lines: dict[str, Any], **changes: object) -> dict[str, A
         "case_id": f"{sum(mapping.encode()):016x}",
         "case": {
             "app": "contention",
-            "variant": "libgomp",
+            "build": "libgomp",
             "size": "integer",
             "threads": 4,
             "mapping": mapping,

@@ -21,7 +21,7 @@ FIRST: dict[str, Any] = {
     "microcode": "0x2c",
     "versions": {"pinstudy": "0.1.0", "perf": "6.1.55"},
     "runtime": {"name": "libgomp", "version": "libgomp1 12.2.0", "path": "/lib/libgomp.so.1"},
-    "build": "g++ 12.2.0 -O3",
+    "built_with": "g++ 12.2.0 -O3",
     "program_digest": "a" * 64,
     "epp": "balance_performance",
     "power_limits": {"package-0": {"pl1_w": 125.0}},
@@ -49,7 +49,7 @@ def differences(a: str, b: str) -> list[Unlike]:
             {"runtime": {"name": "libomp", "version": "libomp5 14"}},
             ("OpenMP runtime", "libgomp libgomp1 12.2.0", "libomp libomp5 14"),
         ),
-        ({"build": "g++ 12.2.0 -O2"}, ("build", "g++ 12.2.0 -O3", "g++ 12.2.0 -O2")),
+        ({"built_with": "g++ 12.2.0 -O2"}, ("built with", "g++ 12.2.0 -O3", "g++ 12.2.0 -O2")),
         ({"epp": "performance"}, ("EPP", "balance_performance", "performance")),
         (
             {"power_limits": {"package-0": {"pl1_w": 65.0}}},
@@ -103,7 +103,7 @@ def test_facts_of_nodes_are_told(tmp_path: Path) -> None:
 
 
 def test_files_and_records_from_anybody_are_told_on_one_line(tmp_path: Path) -> None:
-    hostile = {"kernel": "a\nb", "versions": {"x\ny": "1"}, "runtime": 7, "build": ["x"]}
+    hostile = {"kernel": "a\nb", "versions": {"x\ny": "1"}, "runtime": 7, "built_with": ["x"]}
     a, b = made(tmp_path / "a", versions={"x\ny": "2"}), made(tmp_path / "b", **hostile)
     told = differences(a, b)
     assert len(told) == 2

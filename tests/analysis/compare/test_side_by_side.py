@@ -199,13 +199,13 @@ def of_both(folder: Path, mean: float, field: str, values: Sequence[str]) -> str
 
 @pytest.mark.parametrize("order", [("libgomp", "libomp"), ("libomp", "libgomp")])
 def test_a_table_is_compared_with_one_other_only(tmp_path: Path, order: Sequence[str]) -> None:
-    many = of_both(tmp_path / "many", 1, "variant", order)
-    one = of_both(tmp_path / "one", 3, "variant", ["libgomp"])
+    many = of_both(tmp_path / "many", 1, "build", order)
+    one = of_both(tmp_path / "one", 3, "build", ["libgomp"])
 
     for a, b in ((many, one), (one, many)):
         both = side_by_side(a, b)
 
-        assert [pair.a.key.variant for pair in both.pairs] == ["libgomp"] * 2
+        assert [pair.a.key.build for pair in both.pairs] == ["libgomp"] * 2
         assert all(row.a and row.b for pair in both.pairs for row in pair.rows)
         (left,) = both.only_a + both.only_b
         assert "libomp" in left

@@ -176,7 +176,7 @@ def test_of_many_teams_the_first_are_drawn_with_a_note(tmp_path: Path) -> None:
 
 
 def test_hostile_names_are_text(tmp_path: Path) -> None:
-    evil = dict.fromkeys(("mapping", "size", "variant", "governor"), HOSTILE)
+    evil = dict.fromkeys(("mapping", "size", "build", "governor"), HOSTILE)
     apps = Affinity(apps=("smt", "threadmap"), repetitions=2)
     records = [r | evil for r in apps.records()]
 

@@ -35,7 +35,7 @@ def test_powersave_in_the_publication_costs_what_its_table_says() -> None:
     assert (lever.level, lever.reference) == ("powersave", "performance")
     pair = next(
         pair for pair in lever.pairs
-        if (pair.case.key.table.app, pair.case.key.table.variant) == ("lulesh", "serial")
+        if (pair.case.key.table.app, pair.case.key.table.build) == ("lulesh", "serial")
     )  # fmt: skip
     assert pair.effects[TIME].ratio == pytest.approx(65.419 / 45.073)
     assert pair.effects[ENERGY].ratio == pytest.approx(760.07 / 2215.08)
@@ -136,7 +136,7 @@ def test_energy_beside_a_co_runner_is_not_that_of_the_program_alone() -> None:
     [
         ("schedule", {"table": TABLE._replace(schedule="dynamic")}),
         ("wait_policy", {"table": TABLE._replace(wait_policy="active")}),
-        ("build", {"table": TABLE._replace(variant="libomp")}),
+        ("build", {"table": TABLE._replace(build="libomp")}),
         ("threads", {"table": TABLE._replace(threads=8)}),
         ("sched_ext", {"scheduler": "scx_lavd"}),
         ("energy_aware", {"energy_aware": "off"}),

@@ -46,7 +46,7 @@ def test_a_single_run_becomes_a_record_with_reasons_for_what_is_unknown(tmp_path
     assert (record["schema"], record["status"], record["study"]) == (SCHEMA, "ok", "imported")
     assert (record["app"], record["threads"], record["mapping"]) == ("lulesh", 1, "pcores-pin")
     assert (record["selection"], record["binding"]) == ("pcores", "pin")
-    assert (record["governor"], record["variant"], record["size"]) == (
+    assert (record["governor"], record["build"], record["size"]) == (
         "performance", "unknown", "unknown",
     )  # fmt: skip
     assert "engine" not in record

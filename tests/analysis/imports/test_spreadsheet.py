@@ -14,7 +14,7 @@ from analysis.results.summaries import FILE
 from base.errors import ConfigError, UserError
 
 PLAIN = (
-    "app,variant,threads,mapping,governor,n,elapsed_mean_s,elapsed_sd_s,energy_pkg_mean_j,cpus\n"
+    "app,build,threads,mapping,governor,n,elapsed_mean_s,elapsed_sd_s,energy_pkg_mean_j,cpus\n"
     'solve,serial,1,unpinned,performance,10,45.073,0.026,2215.08,"0,2"\n'
     "solve,serial,1,pcores-set,performance,10,1045.189,0.043,,\n"
 )
@@ -118,7 +118,7 @@ def test_between_semicolons_a_comma_before_three_digits_is_a_decimal_one(tmp_pat
          "3:42: '45.189' has another decimal sign than '45,073' in line 2, or one for thousands"),
         (PLAIN.replace("45.073", "45.07").replace("1045.189", '"45,189"'),
          "3:42: '45,189' has another decimal sign than '45.07' in line 2, or one for thousands"),
-        (PLAIN.replace(",", ":"), "1:1: 'app:variant:threads"),
+        (PLAIN.replace(",", ":"), "1:1: 'app:build:threads"),
         (office(";").replace("45,073", "4x"), "2:40: elapsed_mean_s '4x' is not a number such as"),
         (office(";").replace(";10;", ";1,5;"), "2:37: n '1.5' is not a whole number from 0"),
         (office(";").replace("45,073", "45.07.3"), "2:40: elapsed_mean_s '45.07.3' is not a num"),

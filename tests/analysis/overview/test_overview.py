@@ -129,7 +129,7 @@ def test_a_narrow_terminal_gets_a_line_for_each_mapping(tmp_path: Path) -> None:
 def test_columns_of_mappings_that_never_ran_are_one_remark(tmp_path: Path) -> None:
     reason = "the node has no E-cores"
     records = Study({"unpinned": 1.0, "pcores-pin": 0.9}).records()
-    gone = [left_out(n, reason) | {"mapping": m, "threads": 8, "variant": "libgomp"}
+    gone = [left_out(n, reason) | {"mapping": m, "threads": 8, "build": "libgomp"}
             for n, m in ((4, "ecores-set"), (5, "ecores-pin"))]  # fmt: skip
     text = study(tmp_path, [*gone, *records])
     grid = text.split("Decision")[0]

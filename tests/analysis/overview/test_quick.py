@@ -39,7 +39,7 @@ def quick(times: Mapping[str, float], noise: float, repetitions: int = 5) -> lis
     runs = []
     for number, (app, threads) in enumerate(product(TIMES_S, (1, 2)), 1):
         of_table = {
-            "app": app, "size": "quick", "threads": threads, "variant": "libgomp",
+            "app": app, "size": "quick", "threads": threads, "build": "libgomp",
             "schedule": "static,1" if app == "lu" else "static", "study_file": "quick",
             "governor": "current", "governor_read": None,
         } | {"study": "quick"}  # fmt: skip

@@ -26,7 +26,7 @@ onload="parent.hacked=1">
 def make_hostile_results(folder: Path) -> Path:
     """Write results in which every text is hostile; return the folder."""
     identity = {
-        "app": SCRIPT, "variant": IMAGE, "size": STYLE, "schedule": TEMPLATE, "wait_policy": URL,
+        "app": SCRIPT, "build": IMAGE, "size": STYLE, "schedule": TEMPLATE, "wait_policy": URL,
         "study": STYLE, "node_id": SCRIPT, "node_digest": DIGEST, "study_digest": IMAGE,
     }  # fmt: skip
     records = []
@@ -35,8 +35,8 @@ def make_hostile_results(folder: Path) -> Path:
             "case_id": f"{number}{evil}", "mapping": evil, "governor": STYLE, "driver": evil,
             "selection": evil, "binding": evil, "cpus": evil, "governor_read": evil,
             "freq_ghz": {evil: 1.0}, "residency": {evil: 1.0}, "kernel": evil,
-            "versions": {evil: evil}, "runtime": {"name": evil, "version": evil}, "build": evil,
-            "command": [evil, URL], "environment": {"set": {evil: evil}},
+            "versions": {evil: evil}, "runtime": {"name": evil, "version": evil},
+            "built_with": evil, "command": [evil, URL], "environment": {"set": {evil: evil}},
         }  # fmt: skip
         for repetition in range(1, 6):
             records.append(

@@ -31,7 +31,7 @@ APPS = (("lulesh", 40.0), ("mandelbrot", 12.0), ("lu", 3.0))
 STUDY = """# A made-up study of three programs on a hybrid node.
 title: To pin or not to pin, made up
 apps:
-  - {app: lulesh, variants: libgomp, sizes: paper, threads: [1, 4]}
+  - {app: lulesh, builds: libgomp, sizes: paper, threads: [1, 4]}
 mappings: [unpinned, pcores-set, pcores-pin, ecores-set, ecores-pin]
 governors: [performance, powersave]
 repetitions: 10
@@ -161,7 +161,7 @@ def _cases(apps: Sequence[tuple[str, float]], threads: Sequence[int]) -> Iterato
                             "table_number": table,
                             "case_id": f"t{table:02d}c{number:02d}",
                             "app": app,
-                            "variant": "libgomp",
+                            "build": "libgomp",
                             "threads": count,
                             "mapping": name,
                             "selection": selection,
@@ -175,7 +175,7 @@ def _cases(apps: Sequence[tuple[str, float]], threads: Sequence[int]) -> Iterato
                             "versions": {"perf": "perf version 6.12"},
                             "runtime": {"name": "libgomp", "version": "14.2.0", "path": "/lib/g"},
                             "kernel": "6.12.0-made-up",
-                            "build": f"{app} (pinstudy) 0.1.0; compiler: GNU 14.2.0",
+                            "built_with": f"{app} (pinstudy) 0.1.0; compiler: GNU 14.2.0",
                             "command": ["taskset", "-c", cpus, f"bin/{app}-libgomp", "-s", "30"],
                             "environment": {
                                 "set": {"OMP_NUM_THREADS": str(count)},

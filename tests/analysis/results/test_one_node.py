@@ -171,8 +171,8 @@ def test_runs_of_two_builds_are_refused_whatever_is_known_of_them(
         open_results(str(tmp_path))
 
 
-def test_variants_sizes_and_thread_counts_are_programs_of_their_own(tmp_path: Path) -> None:
-    others: list[Record] = [{}, {"variant": "libgomp"}, {"size": "s2"}, {"threads": 2}]
+def test_builds_sizes_and_thread_counts_are_programs_of_their_own(tmp_path: Path) -> None:
+    others: list[Record] = [{}, {"build": "libgomp"}, {"size": "s2"}, {"threads": 2}]
     runs = [
         record(1, 1, case_id=f"c{at}", program_digest=f"{at}" * 64, **fields)
         for at, fields in enumerate(others)

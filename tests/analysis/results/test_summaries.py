@@ -22,7 +22,7 @@ from analysis.tables.means import make_tables, render, tables_of_cases
 from base.errors import ConfigError, UserError
 from tests.support.results import left_out, notes_of, record, without, write
 
-HEADER = "app,variant,size,threads,mapping,governor,n,elapsed_mean_s,elapsed_sd_s\n"
+HEADER = "app,build,size,threads,mapping,governor,n,elapsed_mean_s,elapsed_sd_s\n"
 ROW = "lulesh,serial,paper,1,pcores-pin,performance,10,45.073,0.026\n"
 
 
@@ -120,7 +120,7 @@ def test_without_numbers_tables_and_rows_are_counted_in_the_order_of_the_file(
         (HEADER + ROW + "\n" + ROW, "4:1: the same case as in line 2"),
         (HEADER.replace("elapsed_mean_s", "elapsd_mean_s") + ROW,
          "1:45: column 'elapsd_mean_s' is not known; did you mean 'elapsed_mean_s'?"),
-        (HEADER.replace("variant", "app") + ROW, "1:5: column 'app' is there twice"),
+        (HEADER.replace("build", "app") + ROW, "1:5: column 'app' is there twice"),
         (HEADER.replace("mapping", "binding") + ROW, "1:1: there is no column 'mapping'"),
         (HEADER.replace("\n", ",unproved\n") + ROW.replace("\n", ",11\n"),
          "2:62: unproved 11 is more than n, 10"),

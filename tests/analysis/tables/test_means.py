@@ -142,7 +142,7 @@ def test_there_is_a_table_for_each_app_size_and_thread_count(tmp_path: Path) -> 
         tmp_path,
         [
             record(1, 1),
-            record(1, 1, threads=8, variant="libgomp", case_id="b"),
+            record(1, 1, threads=8, build="libgomp", case_id="b"),
             record(1, 1, app="lu", case_id="c"),
             record(1, 1, schedule="dynamic", case_id="d"),
         ],

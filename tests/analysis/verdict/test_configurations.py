@@ -51,7 +51,7 @@ def test_below_it_stand_the_decision_and_its_gain(tmp_path: Path) -> None:
 
 def test_what_was_left_out_says_why(tmp_path: Path) -> None:
     study = Study({"unpinned": 1.0, "pcores-set": 1.0}).records()
-    shared = ("app", "variant", "size", "threads", "schedule", "wait_policy", "table_number")
+    shared = ("app", "build", "size", "threads", "schedule", "wait_policy", "table_number")
     absent = left_out(4, "no E-cores") | {name: study[0][name] for name in shared}
     table = times_of(tmp_path, *study, absent)
     assert cells(table, 2)["outcome"] == "not compared"

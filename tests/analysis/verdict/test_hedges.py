@@ -96,7 +96,7 @@ def test_cases_that_could_not_be_compared_are_named(tmp_path: Path) -> None:
     study = Study(FASTER | {"ecores-set": 1.2})
     failed = spoilt(study, "ecores-set", range(1, 11), status="failed", reason="too long")
     # What was left out has its own row.
-    missing = left_out(5, "no E-cores") | {"threads": 8, "variant": "libgomp"}
+    missing = left_out(5, "no E-cores") | {"threads": 8, "build": "libgomp"}
     lost, *others = decision(findings_of(tmp_path, [*failed, missing])).lacking
     assert not others
     assert lost.code == "lost too many"

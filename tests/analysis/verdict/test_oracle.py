@@ -111,7 +111,7 @@ def one_run(
         warmup=block == 0,
         run_id=f"{app}{number}-{block}",
         app=app,
-        variant="libgomp",
+        build="libgomp",
         threads=4,
         mapping=mapping,
         binding=BINDING[mapping],

@@ -128,7 +128,7 @@ def test_cases_without_a_good_run_print_nothing_and_stand_beside_those_that_do(
         for run in printing(RATES)
     ]
     gone = left_out(4, "no such CPUs") | {"app": runs[0]["app"], "mapping": "ecores-set"}
-    gone |= {key: runs[0][key] for key in ("variant", "size", "threads", "schedule")}
+    gone |= {key: runs[0][key] for key in ("build", "size", "threads", "schedule")}
     write(tmp_path, [*runs, gone])
 
     for command in ("card", "compare", "figures", "report", "tables", "verdict"):

@@ -105,7 +105,7 @@ def test_a_scheduler_that_could_not_be_in_force_gives_its_place_to_the_next(tmp_
     runs = under({"kernel": KERNEL, "scx_lavd": {"unpinned": 0.8, "pcores-pin": 0.7}})
     gone = [
         left_out(number, "only root may load it") | {
-            "case_id": f"case{number}", "scheduler": "kernel", "threads": 8, "variant": "libgomp",
+            "case_id": f"case{number}", "scheduler": "kernel", "threads": 8, "build": "libgomp",
             "mapping": mapping,
         }
         for number, mapping in ((1, "unpinned"), (2, "pcores-pin"))

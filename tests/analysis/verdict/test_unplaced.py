@@ -117,7 +117,7 @@ def test_what_was_lost_to_placement_is_no_lack_of_runs(tmp_path: Path) -> None:
     # The one other case that ran is not compared; a third could not be run at all.
     records = pinned(range(11, 21), UNPROVED)
     ran = [run for run in records if run["mapping"] != "pcores-set"]
-    missing = left_out(4, "no E-cores here") | {"threads": 8, "variant": "libgomp"}
+    missing = left_out(4, "no E-cores here") | {"threads": 8, "build": "libgomp"}
     assert lacking(findings_of(tmp_path, [*ran, missing])) == ["lost too many"]
 
 

@@ -233,7 +233,7 @@ def test_a_baseline_without_a_table_of_the_study_is_none_of_other_tables(tmp_pat
 
 
 def test_the_only_case_that_ran_has_nothing_to_be_compared_with(tmp_path: Path) -> None:
-    missing = left_out(2, "no E-cores here") | {"threads": 8, "variant": "libgomp"}
+    missing = left_out(2, "no E-cores here") | {"threads": 8, "build": "libgomp"}
     records = [*Study({"unpinned": 1.0}).records(), missing]
     assert lacking(findings_of(tmp_path, records)) == ["only case"]
 

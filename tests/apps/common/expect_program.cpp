@@ -31,7 +31,7 @@ void expect_self_explaining(const std::string& program, const std::vector<std::s
         EXPECT_NE(help.output.find(word), std::string::npos) << word;
     }
     const ProgramResult version = run_program({program, "--version"});
-    EXPECT_EQ(find(version.output, "variant: (.*)"), kVariant);
+    EXPECT_EQ(find(version.output, "build: (.*)"), kBuild);
 }
 
 ProgramResult run_on_one_cpu(const std::vector<std::string>& command) {

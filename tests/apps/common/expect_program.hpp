@@ -13,7 +13,7 @@ namespace pinstudy::testing {
 void expect_user_error(const std::vector<std::string>& command,
                        const std::vector<std::string>& words);
 
-// The program's --help names all the `words`, and its --version the variant under test.
+// The program's --help names all the `words`, and its --version the build under test.
 void expect_self_explaining(const std::string& program, const std::vector<std::string>& words);
 
 // run_program() on the first of this process's CPUs alone.

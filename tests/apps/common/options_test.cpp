@@ -96,9 +96,9 @@ TEST(Options, ExplainThemselves) {
 TEST(Options, VersionTellsHowTheProgramWasBuilt) {
     const Outcome outcome = parse_size({"--version"});
     EXPECT_EQ(outcome.exit_status, 0);
-    const std::string variant = std::string("variant: ") + testing::kVariant;
+    const std::string build = std::string("build: ") + testing::kBuild;
     for (const std::string& word :
-         std::vector<std::string>{variant, "compiler: ", "flags: ", "-O", "openmp: "}) {
+         std::vector<std::string>{build, "compiler: ", "flags: ", "-O", "openmp: "}) {
         EXPECT_NE(outcome.output.find(word), std::string::npos) << word;
     }
 }

@@ -3,6 +3,6 @@
 namespace pinstudy::testing {
 
 const char* const kProgramPath = PINSTUDY_PROGRAM;
-const char* const kVariant = PINSTUDY_VARIANT;
+const char* const kBuild = PINSTUDY_BUILD;
 
 }  // namespace pinstudy::testing

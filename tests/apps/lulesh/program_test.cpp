@@ -8,7 +8,7 @@ namespace pinstudy::testing {
 namespace {
 
 const std::string kProgram = kProgramPath;
-const bool kSerial = std::string(kVariant) == "serial";
+const bool kSerial = std::string(kBuild) == "serial";
 
 TEST(LuleshProgram, PrintsTheLinesOfTheOriginal) {
     const ProgramResult result =

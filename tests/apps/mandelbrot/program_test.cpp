@@ -8,7 +8,7 @@ namespace pinstudy::testing {
 namespace {
 
 const std::string kProgram = kProgramPath;
-const bool kSerial = std::string(kVariant) == "serial";
+const bool kSerial = std::string(kBuild) == "serial";
 
 TEST(MandelbrotProgram, PrintsTheLinesOfOmpscr) {
     const ProgramResult result = run_program({kProgram, "100"}, {{"OMP_NUM_THREADS", "2"}});

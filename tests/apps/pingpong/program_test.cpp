@@ -69,7 +69,7 @@ TEST(PingpongProgram, FailsWhenNoPairCanBeMeasured) {
 }
 
 TEST(PingpongProgram, ReadsPairsFromAFile) {
-    const std::string path = ::testing::TempDir() + "pairs-" + kVariant;
+    const std::string path = ::testing::TempDir() + "pairs-" + kBuild;
     std::ofstream(path) << "65533:65535\n65534:65535\n";
     const ProgramResult result = run_program({kProgram, "--pairs-from", path});
     EXPECT_EQ(result.exit_status, 1);

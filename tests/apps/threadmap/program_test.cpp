@@ -12,7 +12,7 @@ namespace pinstudy::testing {
 namespace {
 
 const std::string kProgram = kProgramPath;
-const bool kPthreads = std::string(kVariant) == "pthreads";
+const bool kPthreads = std::string(kBuild) == "pthreads";
 // Nothing that the tests' own environment may hold.
 const std::map<std::string, std::string> kPlain = {
     {"OMP_PROC_BIND", "false"}, {"OMP_NUM_THREADS", "2"}, {"OMP_DYNAMIC", "false"}};

@@ -15,7 +15,7 @@ OLD = {"unpinned": 1.0, "pcores-pin": 0.9, "ecores-pin": 1.4}
 NEW = {"unpinned": 1.0, "pcores-pin": 0.93, "ecores-pin": 1.4}
 NEAR = {"unpinned": 1.0, "pcores-pin": 0.98, "ecores-pin": 1.02}
 # The table of a Study's runs.
-OF_RUNS = {"variant": "libgomp", "threads": 8}
+OF_RUNS = {"build": "libgomp", "threads": 8}
 
 
 def study(folder: Path, times: dict[str, float], **options: Any) -> str:  # noqa: ANN401

@@ -36,7 +36,7 @@ BESIDE = (
     "grep -q co_runner_supervisor /proc/$2/cmdline || exit 0\n"
 )
 CO_RUNNER = {
-    **{"app": "other", "variant": "plain", "size": "small", "threads": 1},
+    **{"app": "other", "build": "plain", "size": "small", "threads": 1},
     "mapping": "unpinned",
 }
 

@@ -32,7 +32,7 @@ def folder(tmp_path: Path) -> Path:
 
 def write_two_apps(folder: Path, other: str) -> None:
     """Write a study of two apps, the user's own and another."""
-    choice = {"variants": "plain", "sizes": "only", "threads": 1}
+    choice = {"builds": "plain", "sizes": "only", "threads": 1}
     apps = [{"app": "own", **choice}, {"app": other, **choice}]
     write_study(folder, "study", "own", "only", apps=apps, repetitions=2)
 

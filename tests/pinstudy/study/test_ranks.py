@@ -20,8 +20,8 @@ from tests.support.wait import until
 STUDY = """\
 title: Ranks or threads?
 apps:
-  - {{app: ranks, variants: {mpi}, sizes: small, ranks: 1, threads: 2}}
-  - {{app: ranks, variants: {mpi}, sizes: small, ranks: 2, threads: 1}}
+  - {{app: ranks, builds: {mpi}, sizes: small, ranks: 1, threads: 2}}
+  - {{app: ranks, builds: {mpi}, sizes: small, ranks: 2, threads: 1}}
 mappings:
   - unpinned
   - {{name: pinned, selection: cores, binding: pin}}
@@ -31,7 +31,7 @@ collect: [perf]
 """
 APP = """\
 title: Ranks of threads
-variants:
+builds:
   {mpi}: {{program: {program}, runtime: libgomp, mpi: {mpi}}}
 sizes:
   small: {{arguments: '{seconds}'}}

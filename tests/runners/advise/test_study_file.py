@@ -89,7 +89,7 @@ def test_any_command_line_comes_back_as_it_was_with_the_thread_count_put_in(
     for case in plan.cases:
         wanted = [argument.replace("{threads}", str(case.threads)) for argument in arguments]
         assert program_arguments(case) == wanted
-        assert case.variant.program == "/bin/sh"
+        assert case.build.program == "/bin/sh"
         assert case.app.check.command == (("/bin/sh", "x y") if check else ())
     found = [(c.threads, c.schedule, c.mapping, c.cpus, c.governor) for c in plan.cases]
     assert found == [

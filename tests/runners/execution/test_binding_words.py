@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from base.cpulist import parse_cpulist
-from configs.app import Variant
+from configs.app import Build
 from configs.mapping import Mapping
 from configs.study import AppChoice
 from runners.execution.execute import Harness, execute
@@ -43,8 +43,8 @@ def bound_team(
     looks: Path, runtime: str, mapping: Mapping, *, kinds: str = "PP", threads: int = 2
 ) -> Proof | str:
     """Run the team under a mapping of two CPUs of these kinds; return why not, or the proof."""
-    program = Variant(runtime, str(build_team(runtime, looks.parent)), runtime)
-    app = replace(DEMO, variants={runtime: program}, arguments=())
+    program = Build(runtime, str(build_team(runtime, looks.parent)), runtime)
+    app = replace(DEMO, builds={runtime: program}, arguments=())
     cpus = two_cpus()
     node = topology(
         [(str(cpu), kind, 0) for cpu, kind in zip(cpus, kinds, strict=True)],

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from configs.app import Variant
+from configs.app import Build
 from configs.variables import SetVariable
 from runners.execution.execute import Harness, Observation, execute
 from runners.execution.imbalance import FIELDS, read_imbalance
@@ -135,7 +135,7 @@ ONE_S = thread(1, {0: 1.0}), thread(2, {1: 2.0})
             "KMP_BLOCKTIME is set",
         ),
         # How other threads wait is not known: theirs is the least that they waited.
-        ({"variant": Variant("own", "own", "pthreads"), "wait_policy": "runtime-default"}, ""),
+        ({"build": Build("own", "own", "pthreads"), "wait_policy": "runtime-default"}, ""),
     ],
 )
 def test_waiting_that_may_use_cpu_time_hides_an_imbalance(
@@ -232,7 +232,7 @@ def test_planted_work_of_two_to_one_is_found(
     }
     run = execute(Launch((), (str(program),), variables, {}, ()), HANG_S, Harness(witness(), None))
     assert run.ending.exit_code == 0, run.stderr
-    made = replace(PASSIVE, variant=Variant(runtime, "uneven", runtime))
+    made = replace(PASSIVE, build=Build(runtime, "uneven", runtime))
 
     fields = read_imbalance(
         run, made, [CoreKind("P", (first,), ""), CoreKind("E", (second,), "")]

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from base.errors import StudyError
-from configs.app import Size, Variant
+from configs.app import Build, Size
 from configs.mapping import Mapping
 from configs.study import AppChoice
 from runners.execution.execute import Harness, Observation, execute
@@ -61,11 +61,11 @@ class Job:
     """A case of ranks of a program on two CPUs of one kind, and its launch."""
 
     def __init__(self, mpi: str, program: Path, mapping: Mapping, size: Size = WORK) -> None:
-        variant = Variant("libgomp", str(program), "libgomp", mpi=mpi)
-        app = replace(DEMO, variants={"v": variant}, sizes={"s": size}, arguments=("{size}",))
+        build = Build("libgomp", str(program), "libgomp", mpi=mpi)
+        app = replace(DEMO, builds={"v": build}, sizes={"s": size}, arguments=("{size}",))
         app = replace(app, metrics=(), limit_s=HANG_S)
         node = topology([(str(cpu), "P", 0) for cpu in two_cpus()])
-        choice = AppChoice(app, (variant,), (size,), (1,), ranks=(2,))
+        choice = AppChoice(app, (build,), (size,), (1,), ranks=(2,))
         asked = study(apps=(choice,), mappings=(mapping,), wait_policies=("passive",))
         tools = {"taskset": need_tool("taskset"), **find_mpi()}
         self.case: Case

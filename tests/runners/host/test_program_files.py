@@ -295,7 +295,7 @@ def test_a_program_without_openmp_has_a_reason() -> None:
 
 
 @pytest.mark.parametrize("family", ["libgomp", "libomp"])
-def test_our_variants_load_the_runtime_they_are_named_after(family: str) -> None:
+def test_our_builds_load_the_runtime_they_are_named_after(family: str) -> None:
     found = find_runtime(built(f"mandelbrot-{family}"), ENVIRONMENT)
     assert isinstance(found, OpenMPRuntime)
     assert found.name == family

@@ -138,7 +138,7 @@ def test_the_file_says_who_measured_and_how(tmp_path: Path, eight: Node) -> None
     assert file["pairs"] == [json.loads(PAIR)]
     assert file["topology"]["online"] == "0-7"
     assert file["versions"]["pinstudy"]
-    assert "build" in file["unavailable"]
+    assert "built_with" in file["unavailable"]
     assert (tmp_path / "asked").read_text() == "0:1\n"
     arguments = (tmp_path / "arguments").read_text().split()
     asked = {"--method": "store", "--samples": "20", "--precision": "0.02", "--addresses": "2",

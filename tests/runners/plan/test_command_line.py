@@ -234,8 +234,8 @@ def test_libomp_divides_loops_in_turns_unless_the_study_asks_for_more(
     schedule: str, of_libomp: str
 ) -> None:
     libomp = replace(LIBGOMP, name="libomp", runtime="libomp")
-    for variant, expected in ((libomp, of_libomp), (LIBGOMP, schedule)):
-        launch = build_launch(case(variant=variant, schedule=schedule), PROGRAM, {}, TOOLS)
+    for build, expected in ((libomp, of_libomp), (LIBGOMP, schedule)):
+        launch = build_launch(case(build=build, schedule=schedule), PROGRAM, {}, TOOLS)
         assert launch.environment["OMP_SCHEDULE"] == expected
 
 
@@ -253,7 +253,7 @@ def test_a_program_is_told_its_thread_count_in_its_own_way() -> None:
         assert launch.program[1:] == ("-s", "10", "-t2")
     # A build may be told in another way than others.
     other = replace(LIBGOMP, threads_by=("MKL_NUM_THREADS",))
-    wanted = case(app=replace(DEMO, threads_by=("RAYON_NUM_THREADS",)), variant=other)
+    wanted = case(app=replace(DEMO, threads_by=("RAYON_NUM_THREADS",)), build=other)
     assert build_launch(wanted, PROGRAM, {}, TOOLS).set_variables["MKL_NUM_THREADS"] == "2"
     assert wanted.threads_by == ("MKL_NUM_THREADS",)
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from configs.app import App, OwnPlacement, Variant
+from configs.app import App, Build, OwnPlacement
 from configs.mapping import Mapping
 from configs.mechanisms import KNOWN
 from runners.node.topology import Topology
@@ -26,8 +26,8 @@ BY_PLACES = Mapping("m", "pcores", "pin", "omp-places")
 
 def choose_mechanism(mapping: Mapping, app: App, runtime: str, threads: int) -> str | None:
     """Choose for a build of the app with this OpenMP runtime."""
-    build = Variant(runtime, "program", runtime)
-    return choice.choose_mechanism(case(mapping=mapping, app=app, variant=build, threads=threads))
+    build = Build(runtime, "program", runtime)
+    return choice.choose_mechanism(case(mapping=mapping, app=app, build=build, threads=threads))
 
 
 def check_mechanism(

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from base.errors import UserError
-from configs.app import Variant
+from configs.app import Build
 from configs.mapping import Mapping
 from configs.study import AppChoice
 from runners.plan.case import Case, case_fields
@@ -35,9 +35,9 @@ COMMON = (
 def planned(
     mapping: Mapping, mpi: str, ranks: tuple[int, ...] | None = (2,), **app: object
 ) -> Plan:
-    variant = Variant("libgomp", "demo-mpi", "libgomp", mpi=mpi)
-    demo = replace(DEMO, variants={"v": variant}, arguments=("{size}",), **app)  # type: ignore[arg-type]
-    choice = AppChoice(demo, (variant,), (SMALL,), (2,), ranks=ranks)
+    build = Build("libgomp", "demo-mpi", "libgomp", mpi=mpi)
+    demo = replace(DEMO, builds={"v": build}, arguments=("{size}",), **app)  # type: ignore[arg-type]
+    choice = AppChoice(demo, (build,), (SMALL,), (2,), ranks=ranks)
     asked = study(apps=(choice,), mappings=(mapping,))
     return make_plan(asked, NODE, Path, TOOLS, lambda *_: None)
 
@@ -161,9 +161,9 @@ def test_what_cannot_be_done_with_ranks_is_left_out(
 
 
 def test_cores_that_every_rank_would_take_are_left_out() -> None:
-    variant = Variant("libomp", "demo-mpi", "libomp", mpi="openmpi")
-    demo = replace(DEMO, variants={"v": variant})
-    choice = AppChoice(demo, (variant,), (SMALL,), (2,), ranks=(2,))
+    build = Build("libomp", "demo-mpi", "libomp", mpi="openmpi")
+    demo = replace(DEMO, builds={"v": build})
+    choice = AppChoice(demo, (build,), (SMALL,), (2,), ranks=(2,))
     named = Mapping("named", "pcpus", "set", "kmp-hw-subset")
     asked = study(apps=(choice,), mappings=(named,))
     (skipped,) = make_plan(asked, NODE, Path, TOOLS, lambda *_: None).skipped
@@ -173,8 +173,8 @@ def test_cores_that_every_rank_would_take_are_left_out() -> None:
 
 
 def test_a_launcher_that_is_not_there_is_named() -> None:
-    variant = Variant("libgomp", "demo-mpi", "libgomp", mpi="mpich")
-    choice = AppChoice(replace(DEMO, variants={"v": variant}), (variant,), (SMALL,), (2,), (2,))
+    build = Build("libgomp", "demo-mpi", "libgomp", mpi="mpich")
+    choice = AppChoice(replace(DEMO, builds={"v": build}), (build,), (SMALL,), (2,), (2,))
     asked = study(apps=(choice,), mappings=(UNPINNED,))
     (skipped,) = make_plan(asked, NODE, Path, {}, lambda *_: None).skipped
     assert skipped.reason == (

@@ -61,7 +61,7 @@ def test_only_a_program_of_our_own_is_said_to_be_built_by_set_up() -> None:
     (own, *_) = plan(missing="demo-libgomp").skipped
     assert own.reason.startswith("the program demo-libgomp was not found: it is neither in ")
     assert "make setup" not in own.reason
-    choice = replace(PAPER.apps[0], variants=(replace(LIBGOMP, program="lu-libgomp"),))
+    choice = replace(PAPER.apps[0], builds=(replace(LIBGOMP, program="lu-libgomp"),))
     (lacking, *_) = plan(replace(PAPER, apps=(choice,)), missing="lu-libgomp").skipped
     assert lacking.reason == "the program lu-libgomp was not found; build it with `make setup`"
 
@@ -90,18 +90,18 @@ def test_numbers_stay_when_rows_are_left_out() -> None:
     assert sorted(reasons) == [1, 2, 3, 4, 5, 9, 10]
 
 
-def test_a_missing_program_leaves_its_variant_out_only() -> None:
+def test_a_missing_program_leaves_its_build_out_only() -> None:
     both = study(apps=(AppChoice(DEMO, (SERIAL, LIBGOMP), (SMALL,), (1,)),))
     made = plan(both, missing="demo-libgomp")
     in_guest = plan(in_guests(), missing="demo-libgomp")
-    assert {case.variant.name for case in made.cases} == {"serial"}
+    assert {case.build.name for case in made.cases} == {"serial"}
     for item in (*made.skipped, *in_guest.skipped):
         assert "demo-libgomp was not found" in item.reason
     assert len(in_guest.skipped) == 7
     assert len(made.cases) == len(made.skipped) == 5
 
 
-def test_a_serial_variant_has_one_thread_and_is_pinned_by_taskset() -> None:
+def test_a_serial_build_has_one_thread_and_is_pinned_by_taskset() -> None:
     serial = study(apps=(AppChoice(DEMO, (SERIAL,), (SMALL,), (1, 2)),))
     made = plan(serial)
     assert {case.threads for case in made.cases} == {1}
@@ -125,20 +125,20 @@ def test_other_cpus_make_another_case() -> None:
     assert here and there and not here & there
 
 
-def test_a_mapping_s_variables_count_before_the_study_s_the_variant_s_and_the_app_s() -> None:
-    of = {"app": "a", "variant": "v", "study": "s", "mapping": "m"}
+def test_a_mapping_s_variables_count_before_the_study_s_the_build_s_and_the_app_s() -> None:
+    of = {"app": "a", "build": "v", "study": "s", "mapping": "m"}
     # Each source sets the variables whose names have its letter.
     names = ("a", "av", "as", "am", "avsm", "vs", "vm", "sm", "s")
     sets = {
         source: tuple((name, source) for name in names if letter in name)
         for source, letter in of.items()
     }
-    variant = replace(LIBGOMP, variables=sets["variant"])
-    app = replace(DEMO, variants={"libgomp": variant}, variables=sets["app"])
+    build = replace(LIBGOMP, variables=sets["build"])
+    app = replace(DEMO, builds={"libgomp": build}, variables=sets["app"])
     with_own = replace(PCORES_PIN, variables=sets["mapping"])
     made = plan(
         study(
-            apps=(AppChoice(app, (variant,), (SMALL,), (2,)),),
+            apps=(AppChoice(app, (build,), (SMALL,), (2,)),),
             mappings=(UNPINNED, with_own),
             variables=sets["study"],
         )
@@ -146,7 +146,7 @@ def test_a_mapping_s_variables_count_before_the_study_s_the_variant_s_and_the_ap
     unpinned, pinned = (
         {set_.name: (set_.value, set_.by) for set_ in case.variables} for case in made.cases
     )
-    last = {"a": "app demo", "v": "variant libgomp", "s": "study demo", "m": "mapping pcores-pin"}
+    last = {"a": "app demo", "v": "build libgomp", "s": "study demo", "m": "mapping pcores-pin"}
     value = {letter: source for source, letter in of.items()}
     for name in names:
         without = name.replace("m", "")
@@ -368,7 +368,7 @@ def digest(fields: dict[str, object]) -> str:
 
 LOCAL = {
     "app": "demo",
-    "variant": "libgomp",
+    "build": "libgomp",
     "size": "small",
     "arguments": ["-s", "10"],
     "threads": 2,

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from base.cpulist import format_cpulist
-from configs.app import App, Variant
+from configs.app import App, Build
 from configs.repetitions import Precision
 from configs.study import AppChoice, IdlePower, Study
 from runners.execution.collectors import Collectors, LocalEngine
@@ -46,7 +46,7 @@ from tests.support.wait import HANG_S, until
 STEP_S, STEP_UJ = 0.005, 100_000  # 20 W
 # Works until energy was drawn: on a busy node a nap may be over before.
 DRAW = "read b <COUNTER; a=$b; while [ $a = $b ]; do read a <COUNTER; done"
-PLAIN = Variant("plain", "", "none")
+PLAIN = Build("plain", "", "none")
 
 
 @pytest.fixture
@@ -84,17 +84,17 @@ def idle(seconds: float, counter: Path) -> None:
 def study_of(folder: Path, script: str, limit_s: float = 10.0, **changes: Any) -> Study:  # noqa: ANN401
     text = f"#!/bin/sh\n{script}\n".replace("COUNTER", str(counter_of(folder / "node")))
     program = write_program(folder / "program.sh", text)
-    variant = replace(PLAIN, program=str(program))
+    build = replace(PLAIN, program=str(program))
     app = App(
         name="script",
         title="a script",
-        variants={"plain": variant},
+        builds={"plain": build},
         sizes={"small": cases.SMALL},
         arguments=(),
         check=replace(cases.DEMO.check, failed_status=3),
         limit_s=limit_s,
     )
-    choice = AppChoice(app, (variant,), (cases.SMALL,), (1,))
+    choice = AppChoice(app, (build,), (cases.SMALL,), (1,))
     made = cases.study(
         apps=(choice,),
         mappings=(cases.UNPINNED,),
@@ -140,7 +140,7 @@ def run(
 
 
 def launch_of(plan: Plan, case: Case) -> Any:  # noqa: ANN401
-    return build_launch(case, plan.programs[case.variant.program], {"PATH": "/usr/bin:/bin"}, {})
+    return build_launch(case, plan.programs[case.build.program], {"PATH": "/usr/bin:/bin"}, {})
 
 
 def records(folder: Path, status: str | None = None) -> list[dict[str, Any]]:

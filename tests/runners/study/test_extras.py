@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from configs.app import App, Check, Size, Variant
+from configs.app import App, Build, Check, Size
 from configs.study import Vm
 from runners.node.node import open_node
 from runners.plan.case import Case
@@ -30,7 +30,7 @@ from tests.support.wait import HANG_S
 
 NODE = open_node(Path("/"))
 CPUS = NODE.topology.allowed
-PLAIN = Variant("plain", "", "none")
+PLAIN = Build("plain", "", "none")
 # Python's start has far more page faults than accesses that are put in their place.
 PROGRAM = (sys.executable, "-S", "-c", "print('done')")
 LINE = 0x55D0C0DE4000
@@ -58,7 +58,7 @@ def plan_of(
         cases.case(
             number=number,
             app=made,
-            variant=PLAIN,
+            build=PLAIN,
             size=Size(size, ()),
             threads=1,
             mapping=cases.UNPINNED,

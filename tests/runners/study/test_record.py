@@ -113,4 +113,4 @@ def test_the_record_says_that_a_program_takes_no_schedule_and_keeps_its_id() -> 
     with_loops = cases.case(app=replace(cases.DEMO, schedules=("static", "dynamic")))
     assert loop_fields(with_loops) == {}
     assert with_loops.case_id == cases.case().case_id
-    assert loop_fields(replace(with_loops, variant=cases.SERIAL)) == {"no_schedule": True}
+    assert loop_fields(replace(with_loops, build=cases.SERIAL)) == {"no_schedule": True}

@@ -13,7 +13,7 @@ FLAGS = ("-O3", "-DNDEBUG", "-ffp-contract=fast", "-fno-math-errno")
 class Ompscr(Package):
     """Mandelbrot and LU of the OpenMP Source Code Repository (OmpSCR 2.0), for pinstudy.
 
-    The repository has no build system of its own that installs. GCC builds the variants serial and
+    The repository has no build system of its own that installs. GCC makes the builds serial and
     libgomp, Clang builds libomp; beside each program lies what it was built from.
     """
 
@@ -31,12 +31,12 @@ class Ompscr(Package):
 
     def install(self, spec, prefix):
         mkdirp(prefix.bin)
-        variants = {"libomp": ("-fopenmp",)}
+        builds = {"libomp": ("-fopenmp",)}
         if spec.satisfies("%c=gcc"):
-            variants = {"serial": (), "libgomp": ("-fopenmp",)}
+            builds = {"serial": (), "libgomp": ("-fopenmp",)}
         for app, (name, source) in PROGRAMS.items():
-            for variant, openmp in variants.items():
-                program = join_path(prefix.bin, f"{app}-{variant}")
+            for build, openmp in builds.items():
+                program = join_path(prefix.bin, f"{app}-{build}")
                 flags = (*FLAGS, *openmp)
                 common = ("common/ompscrCommon.c", "common/wtime.c")
                 Executable(spack_cc)(
@@ -45,7 +45,7 @@ class Ompscr(Package):
                 with open(f"{program}.build", "w") as told:
                     told.write(
                         f"OmpSCR {spec.version} {name} (d277761)\n"
-                        f"variant: {variant}\n"
+                        f"build: {build}\n"
                         f"source: {self.homepage}\n"
                         "revision: d277761f6fdc22cfcb52893385cbb802d592d729\n"
                         "tree: 075363fa7866d949a4738002584aecfe3a94dcb0\n"
@@ -56,9 +56,9 @@ class Ompscr(Package):
     def test_programs(self):
         """programs print their times"""
         for app, timer in (("mandelbrot-ompscr", "Total_time"), ("lu-ompscr", "EXE_TIME")):
-            for variant in ("serial", "libgomp", "libomp"):
-                path = join_path(self.prefix.bin, f"{app}-{variant}")
+            for build in ("serial", "libgomp", "libomp"):
+                path = join_path(self.prefix.bin, f"{app}-{build}")
                 if is_exe(path):
-                    with test_part(self, f"test_programs_{app}_{variant}", purpose=f"run {app}"):
+                    with test_part(self, f"test_programs_{app}_{build}", purpose=f"run {app}"):
                         output = Executable(path)("100", output=str.split, error=str.split)
                         check_outputs(f"Timer {timer}", output)

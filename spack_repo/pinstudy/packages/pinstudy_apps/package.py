@@ -8,8 +8,8 @@ from spack.package import *
 class PinstudyApps(CMakePackage):
     """The programs that pinstudy studies, as one compiler builds them.
 
-    Beside a pinstudy that another compiler built: it has programs of its own. GCC builds the
-    variants serial, pthreads and libgomp, Clang builds libomp; one view can hold both.
+    Beside a pinstudy that another compiler built: it has programs of its own. GCC makes the
+    builds serial, pthreads and libgomp, Clang builds libomp; one view can hold both.
     """
 
     # The checkout that this recipe is in.

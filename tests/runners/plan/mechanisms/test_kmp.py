@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from base.cpulist import parse_cpulist
-from configs.app import Variant
+from configs.app import Build
 from configs.mapping import Mapping
 from runners.node.topology import CoreKind, Topology
 from runners.plan.mechanism import check_mechanism, choose_mechanism
@@ -41,12 +41,12 @@ def subset(cpus: range | tuple[int, ...], node: Topology, name: str = "kmp-hw-su
 def test_what_a_runtime_does_not_read_is_a_reason(mechanism: str) -> None:
     mapping = Mapping("m", "pcores", "pin", mechanism)
     variable = mechanism.upper().removesuffix("-EFF").replace("-", "_")
-    builds = {name: Variant(name, "demo", name) for name in ("libgomp", "pthreads", "libomp")}
+    builds = {name: Build(name, "demo", name) for name in ("libgomp", "pthreads", "libomp")}
     with pytest.raises(CannotMapError, match=f"libgomp does not read {variable}; use omp-places"):
-        choose_mechanism(case(mapping=mapping, variant=builds["libgomp"]))
+        choose_mechanism(case(mapping=mapping, build=builds["libgomp"]))
     with pytest.raises(CannotMapError, match=f"without OpenMP does not read {variable}"):
-        choose_mechanism(case(mapping=mapping, variant=builds["pthreads"]))
-    assert choose_mechanism(case(mapping=mapping, variant=builds["libomp"])) == mechanism
+        choose_mechanism(case(mapping=mapping, build=builds["pthreads"]))
+    assert choose_mechanism(case(mapping=mapping, build=builds["libomp"])) == mechanism
 
 
 @pytest.mark.parametrize("mechanism", ["kmp-hw-subset", "kmp-hw-subset-eff"])

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from configs.app import Variant
+from configs.app import Build
 from configs.mapping import Mapping
 from runners.node.topology import Topology
 from runners.plan.mechanism import check_mechanism, choose_mechanism
@@ -24,7 +24,7 @@ from tests.runners.topologies import (
 I9 = i9_14900k_without_smt()
 ULTRA = core_ultra_7_164u()
 SERVER = two_packages_with_smt()
-LIBOMP = Variant("libomp", "demo-libomp", "libomp")
+LIBOMP = Build("libomp", "demo-libomp", "libomp")
 NAMED = "omp-places-named"
 CORES = case(
     mapping=Mapping("m", "all", "pin", NAMED, "cores"), mechanism=NAMED, cpus=tuple(range(8))
@@ -35,9 +35,9 @@ E_CORES = replace(CORES, mapping=Mapping("m", "ecpus", "pin", NAMED, "cores:inte
 
 def test_libgomp_knows_places_by_name_but_no_core_types() -> None:
     with pytest.raises(CannotMapError, match="libgomp has no places 'cores:intel_core'"):
-        choose_mechanism(replace(P_CORES, variant=LIBGOMP))
-    assert choose_mechanism(replace(P_CORES, variant=LIBOMP)) == NAMED
-    assert choose_mechanism(replace(CORES, variant=LIBGOMP)) == NAMED
+        choose_mechanism(replace(P_CORES, build=LIBGOMP))
+    assert choose_mechanism(replace(P_CORES, build=LIBOMP)) == NAMED
+    assert choose_mechanism(replace(CORES, build=LIBGOMP)) == NAMED
 
 
 def test_a_name_that_chooses_the_cpus_needs_no_launcher() -> None:
