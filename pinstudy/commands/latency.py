@@ -137,7 +137,7 @@ def _show_plan(plan: LatencyPlan, lines: list[str], expected_s: float, as_json: 
             {
                 "plan": plan.name,
                 "pairs": [list(pair) for pair in plan.pairs],
-                "pairs_of_node": plan.of,
+                "pairs_of_node": plan.pairs_of_node,
                 "why": plan.why,
                 "estimate_s": round(expected_s, 1),
             }

@@ -153,7 +153,7 @@ def _identity(
         started_at=utc_now(),
         method=settings.method,
         plan=plan.name,
-        pairs_of_node=plan.of,
+        pairs_of_node=plan.pairs_of_node,
         samples_least=settings.samples,
         precision=settings.precision,
         seed=settings.seed,

@@ -34,15 +34,14 @@ PAIRS_OF_A_CPU = 2
 
 @dataclass(frozen=True)
 class LatencyPlan:
-    """The pairs to measure, each with its lower CPU first; `of` counts all pairs of allowed CPUs.
+    """The pairs to measure, each with its lower CPU first; `pairs_of_node` are all of allowed CPUs.
 
-    `name` is all, representative or given; `why` describes the pairs, and what cannot be concluded
-    from them.
+    `why` describes the pairs, and what cannot be concluded from them.
     """
 
     name: PlanName
     pairs: tuple[Pair, ...]
-    of: int
+    pairs_of_node: int
     why: str
 
     @property
@@ -94,7 +93,9 @@ def plan_lines(
     topology: Topology, plan: LatencyPlan, expected_s: float, seed: int = 1
 ) -> list[str]:
     """Return lines with the number of pairs, their expected time and, if long, a shorter plan."""
-    lines = [f"{plural(len(plan.pairs), 'pair')} of {plan.of}, about {duration(expected_s)}"]
+    lines = [
+        f"{plural(len(plan.pairs), 'pair')} of {plan.pairs_of_node}, about {duration(expected_s)}"
+    ]
     if plan.name != ALL:
         lines.append(plan.why)
     elif expected_s > LONG_S:
@@ -103,7 +104,7 @@ def plan_lines(
         shorter_s = expected_s * fewer / len(plan.pairs)
         lines.append(
             f"--pairs {REPRESENTATIVE} is shorter: {plural(fewer, 'pair')}, about "
-            f"{duration(shorter_s)}; it tells no clusters"
+            f"{duration(shorter_s)}"
         )
     return lines
 
@@ -137,38 +138,34 @@ def classes(topology: Topology) -> dict[tuple[str, str], list[Pair]]:
 def _representative(topology: Topology, draw: random.Random) -> tuple[tuple[Pair, ...], str]:
     """Return pairs of every class, two or more of each CPU, and their description."""
     by_class = classes(topology)
-    uses: Counter[int] = Counter()
     pairs: dict[Pair, None] = {}
-    for of_class in by_class.values():
-        left = draw.sample(of_class, len(of_class))
-        for _ in range(min(PAIRS_OF_A_CLASS, len(of_class))):
-            # CPUs that are in few pairs so far are preferred.
-            pair = min(left, key=lambda pair: uses[pair[0]] + uses[pair[1]])
-            left.remove(pair)
+    for members in by_class.values():
+        count = min(PAIRS_OF_A_CLASS, len(members))
+        pairs |= dict.fromkeys(draw.sample(members, count))
+    uses = Counter(cpu for pair in pairs for cpu in pair)
+    # A CPU in too few pairs gets more with its nearest CPUs, which include its nearest partner.
+    relation = relations(topology)
+    for cpu in draw.sample(topology.allowed, len(topology.allowed)):
+        partners = [other for other in topology.allowed if other != cpu]
+        draw.shuffle(partners)
+        # Among equally near CPUs, those in the fewest pairs come first.
+        partners.sort(key=lambda other: (RELATIONS.index(relation(cpu, other)), uses[other]))
+        new = [pair for other in partners if (pair := _ascending(cpu, other)) not in pairs]
+        for pair in new[: max(0, PAIRS_OF_A_CPU - uses[cpu])]:
             pairs[pair] = None
             uses.update(pair)
-    # A CPU in too few pairs gets more with its nearest CPUs, which include its best partner.
-    relation_of = relations(topology)
-    for cpu in draw.sample(topology.allowed, len(topology.allowed)):
-        others = [other for other in topology.allowed if other != cpu]
-        draw.shuffle(others)
-        # Among equally near CPUs, those in the fewest pairs come first.
-        others.sort(key=lambda other: (RELATIONS.index(relation_of(cpu, other)), uses[other]))
-        for partner in others:
-            if uses[cpu] >= PAIRS_OF_A_CPU:
-                break
-            pair = (min(cpu, partner), max(cpu, partner))
-            if pair not in pairs:
-                pairs[pair] = None
-                uses.update(pair)
     words = ", ".join(
-        f"{relation}{f' ({kinds})' if topology.hybrid else ''}: "
-        f"{sum(pair in pairs for pair in of_class)} of {len(of_class)}"
-        for (relation, kinds), of_class in by_class.items()
+        f"{name}{f' ({kinds})' if topology.hybrid else ''}: "
+        f"{sum(pair in pairs for pair in members)} of {len(members)}"
+        for (name, kinds), members in by_class.items()
     )
     if len(pairs) < sum(map(len, by_class.values())):
-        words += "; a CPU's best partner is the best of those that it was measured with"
+        words += "; a CPU's nearest partner is the nearest of those that it was measured with"
     return tuple(pairs), words
+
+
+def _ascending(a: int, b: int) -> Pair:
+    return (min(a, b), max(a, b))
 
 
 def _checked(pairs: Sequence[Pair], cpus: Sequence[int]) -> tuple[Pair, ...]:
@@ -184,7 +181,7 @@ def _checked(pairs: Sequence[Pair], cpus: Sequence[int]) -> tuple[Pair, ...]:
                     f"{name}: CPU {cpu} is none of those that this process may use "
                     f"({format_cpulist(cpus)})"
                 )
-        pair = (min(a, b), max(a, b))
+        pair = _ascending(a, b)
         if pair in checked:
             raise UserError(f"{name}: stands twice; both directions of a pair are measured")
         checked[pair] = None
