@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from analysis.answer import Answer, analyze
-from analysis.latency.clusters import find_clusters
+from analysis.latency.findings import latency_findings
 from analysis.latency.reading import read_latency
 from analysis.measures import MEASURE_OF, SHOWN, Stats
 from analysis.records.files import write_file
@@ -149,7 +149,7 @@ def card_of(results: Results, answer: Answer) -> Card:
     source = _source(results)
     node = node_facts(results)
     instruments = _instruments(results.proofs.values())
-    latency, why_no_latency = _clusters(results.folder)
+    latency, why_no_latency = _near_cpus(results.folder)
     missing: dict[Any, str | None] = {
         "node": None if node else NO_NODE[source],
         "instruments": None if instruments else NOT_PROVED,
@@ -203,8 +203,8 @@ def _instruments(proofs: Iterable[Proof]) -> Instruments | None:
     return Instruments(day, counts["ok"], counts["absent"], off)
 
 
-def _clusters(folder: Path | None) -> tuple[tuple[NearCpus, ...] | None, str | None]:
-    """Return the clusters of the latencies beside records, or why there are none."""
+def _near_cpus(folder: Path | None) -> tuple[tuple[NearCpus, ...] | None, str | None]:
+    """Return the latencies beside records by the kernel's groups, or why there are none."""
     path = folder / LATENCY_FILE if folder is not None else None
     if path is None or not path.exists():
         return None, NO_LATENCY
@@ -214,12 +214,13 @@ def _clusters(folder: Path | None) -> tuple[tuple[NearCpus, ...] | None, str | N
         return None, BAD_LATENCY
     return tuple(
         NearCpus(
-            format_cpulist(latency.cpus[row] for row in cluster.rows),
-            cluster.level,
-            round(cluster.within_ns, 2),
-            round(cluster.outside_ns, 2),
+            format_cpulist(group.kernel.cpus),
+            round(group.range.median_ns, 2),
+            round(group.range.least_ns, 2),
+            round(group.range.most_ns, 2),
         )
-        for cluster in find_clusters(latency.both_ways).found
+        for group in latency_findings(latency).groups
+        if group.range
     ), None
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from analysis.advice.model import Advice
     from analysis.answer import Answer
     from analysis.findings.answers import Answers
-    from analysis.latency.report import LatencyFindings
+    from analysis.latency.findings import LatencyFindings
 
 VERDICT_FILE = "verdict.md"
 ADVICE_FILE = "advice.md"
@@ -122,8 +122,10 @@ def advice_data(folder: Path) -> dict[str, Any]:
 
 def latency_text(findings: LatencyFindings) -> str:
     """Return the findings for a terminal."""
-    parts = [render(findings.tables, "text")]
-    for title, environment in findings.mappings:
+    from analysis.latency.report import latency_tables, mappings
+
+    parts = [render(latency_tables(findings), "text")]
+    for title, environment in mappings(findings):
         parts += [f"{title}:", f"  {environment}"]
     return "\n".join(parts)
 
@@ -137,7 +139,7 @@ def write_latency(findings: LatencyFindings, folder: Path) -> list[Path]:
     from analysis.figures.latency import draw_latency
     from analysis.latency.report import pairs_csv
 
-    drawing = draw_latency(findings.latency, findings.clusters)
+    drawing = draw_latency(findings.latency)
     return [
         write_file(folder / PAIRS_FILE, pairs_csv(findings.latency)),
         *write_drawing(drawing, folder),

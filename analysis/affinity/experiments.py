@@ -11,8 +11,7 @@ from analysis.affinity.pingpong import Exchanges, exchanges
 from analysis.affinity.smt import Sharing, sharing
 from analysis.affinity.team import Team, teams
 from analysis.affinity.timed_cases import APPS
-from analysis.latency.model import Latency
-from analysis.latency.reading import read_latency
+from analysis.latency.reading import Latency, read_latency
 from analysis.results.case import grouped
 from analysis.results.sources import Results
 from analysis.verdict.model import Findings

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import matplotlib as mpl
 import numpy as np
-from matplotlib import patheffects
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Colormap, LogNorm, Normalize
@@ -15,7 +14,6 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Rectangle
 from matplotlib.ticker import LogLocator
-from numpy.typing import NDArray
 
 from analysis.figures.drawing import Drawing, sentences
 from analysis.figures.rows import (
@@ -35,15 +33,12 @@ from analysis.figures.style import (
     kind_style,
     label_text,
 )
-from analysis.latency.agreement import LEVELS, kernel_groups
-from analysis.latency.clusters import Cluster, Clusters, find_clusters
-from analysis.latency.model import Latency
+from analysis.latency.findings import LEVELS, kernel_groups, near_order
+from analysis.latency.reading import Array, Latency
 from analysis.words.experiments import ns
-from base.cpulist import format_cpulist
-from base.text import first_of, plural
+from base.text import plural
 from runners.node.topology import Topology
 
-Array = NDArray[np.float64]
 TITLE = "Core-to-core latency"
 
 # Inches: the map's side at most, a cell's at most; margins.
@@ -61,15 +56,10 @@ _MAX_LINEAR = 3.0
 _MIN_REACH = 0.1
 # Perceptually uniform, readable in grey and by any colour vision.
 _COLOURS = "viridis"
-# An outline of a smaller cluster would hide it, in inches.
-_MIN_OUTLINE = 0.08
 _TITLE_LETTER = 0.07
 # From this part of the scale on the colours are so light that black numbers have more contrast.
 _LIGHT = 0.44
 _CROSS = "\N{MULTIPLICATION SIGN}"
-# In the alt text.
-_MAX_GROUPS = 6
-_RIM = [patheffects.withStroke(linewidth=2.1, foreground=BLACK)]
 
 
 @dataclass(frozen=True)
@@ -95,52 +85,46 @@ class _Map:
         return bool(np.nanmax(self.values) > self.high)
 
 
-def draw_latency(latency: Latency, clusters: Clusters | None = None) -> Drawing:
-    """Draw the median one-way time from each CPU (row) to each other one (column).
-
-    `clusters` are those of `latency.both_ways`, found here when not given.
-    """
-    if clusters is None:
-        clusters = find_clusters(latency.both_ways)
-    figure = _drawn(latency, clusters)
-    return Drawing(
-        "latency", TITLE, _caption(latency, clusters), _alt_text(latency, clusters), figure
-    )
+def draw_latency(latency: Latency) -> Drawing:
+    """Draw the median one-way time from each CPU (row) to each other one (column)."""
+    return Drawing("latency", TITLE, _caption(latency), _alt_text(latency), _drawn(latency))
 
 
-def _map(latency: Latency, clusters: Clusters) -> _Map:
-    order = shown_order(latency)
-    calm = latency.matrix.copy()
-    for a, b in clusters.disturbed:
+def _map(latency: Latency) -> _Map:
+    cpus = tuple(near_order(latency.topology, latency.cpus))
+    order = np.searchsorted(latency.cpus, cpus)
+    values = latency.matrix[np.ix_(order, order)]
+    calm = values.copy()
+    for first, second, _ in latency.disturbed:
+        a, b = cpus.index(first), cpus.index(second)
         calm[a, b] = calm[b, a] = np.nan
     low, high = float(np.nanmin(calm)), float(np.nanmax(calm))
     middle = (low + high) / 2
     reach = max(high - middle, _MIN_REACH * middle)
     return _Map(
-        tuple(latency.cpus[row] for row in order),
-        latency.matrix[np.ix_(order, order)],
+        cpus,
+        values,
         middle - reach,
         middle + reach,
-        min(_SIDE / len(order), _CELL),
+        min(_SIDE / len(cpus), _CELL),
     )
 
 
-def _drawn(latency: Latency, clusters: Clusters) -> Figure:
-    shown = _map(latency, clusters)
-    layers = layers_of(latency.topology, shown.cpus)
+def _drawn(latency: Latency) -> Figure:
+    shown = _map(latency)
+    layers = _layers(latency.topology, shown.cpus)
     side = shown.cell * len(shown.cpus)
-    above, beside = room_for(layers)
+    above, beside = _room_for(layers)
     left, top = _LEFT + beside, _TOP + above
     width = max(_MIN_WIDTH, left + side + _RIGHT)
-    entries = _legend(latency, clusters, layers)
+    entries = _legend(latency, layers)
     bottom = _AXIS + LEGEND_IN * legend_lines(entries, width)
     height = top + side + bottom
     figure = Figure(figsize=(width, height))
     axes = figure.add_axes((left / width, bottom / height, side / width, side / height))
     _draw_cells(axes, shown)
     _write_cells(axes, shown)
-    _outline(axes, latency, clusters, shown)
-    draw_edges(axes, shown.cpus, layers, side)
+    _draw_edges(axes, shown.cpus, layers, side)
     at, high = (left + side + _BAR_AWAY) / width, min(side, _BAR_HIGH) / height
     _draw_bar(figure, figure.add_axes((at, bottom / height, _BAR_WIDE / width, high)), shown)
     title = f"{TITLE} of {latency.node_id}: median one-way time from row to column"
@@ -188,23 +172,6 @@ def _write_cells(axes: Axes, shown: _Map) -> None:
         )  # fmt: skip
 
 
-def _outline(axes: Axes, latency: Latency, clusters: Clusters, shown: _Map) -> None:
-    """Outline the measured clusters: white within black, seen on every colour."""
-    place = {cpu: at for at, cpu in enumerate(shown.cpus)}
-    for cluster in clusters.found:
-        if len(cluster.rows) * shown.cell < _MIN_OUTLINE:
-            continue
-        runs = runs_of([place[latency.cpus[row]] for row in cluster.rows])
-        for first, last in runs:
-            for other, end in runs:
-                box = Rectangle(
-                    (first - 0.5, other - 0.5), last - first + 1, end - other + 1,
-                    fill=False, edgecolor="white", linewidth=0.9, zorder=4, clip_on=False,
-                    path_effects=_RIM,
-                )  # fmt: skip
-                axes.add_patch(box)
-
-
 def _draw_bar(figure: Figure, axes: Axes, shown: _Map) -> None:
     is_log = isinstance(shown.norm, LogNorm)
     bar = figure.colorbar(
@@ -218,21 +185,16 @@ def _draw_bar(figure: Figure, axes: Axes, shown: _Map) -> None:
     axes.tick_params(length=2.5)
 
 
-def _legend(latency: Latency, clusters: Clusters, layers: Sequence[Layer]) -> list[Entry]:
+def _legend(latency: Latency, layers: Sequence[_Layer]) -> list[Entry]:
     entries: list[Entry] = [
         area_entry(cores_of(kind), kind) for layer in layers for kind in layer.kinds
     ]
-    if clusters.found:
-        entries.append(
-            Patch(facecolor=PALE, edgecolor="white", linewidth=0.9, label="measured cluster",
-                  path_effects=_RIM)
-        )  # fmt: skip
     if _unmeasured(latency):
         entries.append(
             Patch(facecolor="white", edgecolor=GREY, hatch="////", linewidth=0.5,
                   label="not measured")
         )  # fmt: skip
-    if clusters.disturbed:
+    if latency.disturbed:
         entries.append(
             Patch(facecolor=VERMILION, linewidth=0, label=f"{_CROSS} off the scale, disturbed")
         )
@@ -245,38 +207,25 @@ def _unmeasured(latency: Latency) -> int:
     return n * (n - 1) - int(np.isfinite(latency.matrix).sum())
 
 
-def _caption(latency: Latency, clusters: Clusters) -> str:
-    lacking, wrong = _unmeasured(latency), len(clusters.disturbed)
+def _caption(latency: Latency) -> str:
+    lacking, wrong = _unmeasured(latency), len(latency.disturbed)
     return sentences(
         "Rows are the CPU that begins, columns the one that answers.",
         "A cell is the median over all samples of that direction.",
         "Brackets at the edges are what the kernel tells.",
-        "Outlines are the measured clusters." if clusters.found else "",
         f"{plural(lacking, 'ordered pair')} not measured." if lacking else "",
         f"{plural(wrong, 'pair')} off the scale, as if disturbed." if wrong else "",
     )
 
 
-def _alt_text(latency: Latency, clusters: Clusters) -> str:
+def _alt_text(latency: Latency) -> str:
     (a, b, least), (c, d, most) = latency.nearest, latency.farthest
-    levels = [
-        f"Level {level}: CPUs {_groups(latency, of_level)}."
-        for level in range(1, clusters.levels + 1)
-        if (of_level := [found for found in clusters.found if found.level == level])
-    ]
     measured = plural(len(latency.pairs), "pair")
     return sentences(
         f"Heat map of {plural(len(latency.cpus), 'CPU')}, {measured} measured.",
         f"The least median is {ns(least)} between CPUs {a} and {b}, the greatest {ns(most)} "
         f"between CPUs {c} and {d}.",
-        "Clusters stand out as blocks on the diagonal." if levels else "No clusters stand out.",
-        *levels,
     )
-
-
-def _groups(latency: Latency, clusters: Sequence[Cluster]) -> str:
-    cpus = sorted([latency.cpus[row] for row in cluster.rows] for cluster in clusters)
-    return first_of(list(map(format_cpulist, cpus)), _MAX_GROUPS)
 
 
 # Inches: what numbers take between the map and its layers, and a layer.
@@ -288,7 +237,7 @@ _MAX_NAMED = 32
 
 
 @dataclass(frozen=True)
-class Layer:
+class _Layer:
     """Groups of CPUs at the map's edges: brackets, or bars of the kinds that `kinds` names."""
 
     name: str
@@ -296,52 +245,32 @@ class Layer:
     kinds: tuple[str, ...] = ()
 
 
-def shown_order(latency: Latency) -> list[int]:
-    """Return the rows of the matrices in the order that they are drawn: neighbours together."""
-    topology = latency.topology
-    package = {cpu: core.package for core in topology.cores for cpu in core.cpus}
-    groups_of = (
-        [node.cpus for node in topology.numa],
-        [cache.cpus for cache in topology.caches if cache.level == 3],
-        [cache.cpus for cache in topology.caches if cache.level == 2],
-        [core.cpus for core in topology.cores],
-    )
-    inner = [{cpu: min(group) for group in level for cpu in group} for level in groups_of]
-    # Without a cache a CPU stands where its core does.
-    alone = inner[-1]
-    key = {
-        cpu: (package[cpu], *(first.get(cpu, alone[cpu]) for first in inner), cpu)
-        for cpu in latency.cpus
-    }
-    return sorted(range(len(latency.cpus)), key=lambda row: key[latency.cpus[row]])
-
-
-def layers_of(topology: Topology, cpus: Sequence[int]) -> list[Layer]:
+def _layers(topology: Topology, cpus: Sequence[int]) -> list[_Layer]:
     """Return what stands at the edges, from the map outwards; kinds only where there are several.
 
     Levels of the kernel with the same groups share a layer.
     """
     shown = frozenset(cpus)
     kinds = {kind.name: tuple(sorted(shown.intersection(kind.cpus))) for kind in topology.kinds}
-    kernel = kernel_groups(topology, cpus)
+    kernel = [group for group in kernel_groups(topology, cpus) if len(group.cpus) < len(cpus)]
     names: dict[tuple[tuple[int, ...], ...], list[str]] = {}
     for name in LEVELS:
         of_level = tuple(group.cpus for group in kernel if name in group.names)
         if of_level:
             names.setdefault(of_level, []).append(name)
-    levels = [Layer(", ".join(of_groups), groups) for groups, of_groups in names.items()]
+    levels = [_Layer(", ".join(of_groups), groups) for groups, of_groups in names.items()]
     if not topology.hybrid:
         return levels
-    return [Layer("kind", tuple(kinds.values()), tuple(kinds)), *levels]
+    return [_Layer("kind", tuple(kinds.values()), tuple(kinds)), *levels]
 
 
-def room_for(layers: Sequence[Layer]) -> tuple[float, float]:
+def _room_for(layers: Sequence[_Layer]) -> tuple[float, float]:
     """Return the inches that the layers take beside the map, and at its left with their names."""
     edge = _NUMBERS + _LAYER * len(layers)
     return edge, max(edge, _LETTER * max((len(layer.name) for layer in layers), default=0))
 
 
-def draw_edges(axes: Axes, cpus: Sequence[int], layers: Sequence[Layer], side: float) -> None:
+def _draw_edges(axes: Axes, cpus: Sequence[int], layers: Sequence[_Layer], side: float) -> None:
     """Draw CPU numbers and layers at the left and at the top."""
     n = len(cpus)
     step = -(-n // _MAX_NAMED)
@@ -358,7 +287,7 @@ def draw_edges(axes: Axes, cpus: Sequence[int], layers: Sequence[Layer], side: f
         away = -0.5 - (_NUMBERS + _LAYER * (at + 0.5)) * inch
         kinds = layer.kinds or ("",) * len(layer.groups)
         for kind, group in zip(kinds, layer.groups, strict=True):
-            for run in runs_of([place[cpu] for cpu in group]):
+            for run in _runs([place[cpu] for cpu in group]):
                 _mark(axes, run, away, kind, inch)
         axes.text(
             -0.5 - 0.07 * inch, away, layer.name, ha="right", va="center", fontsize=6.5,
@@ -388,7 +317,7 @@ def _mark(axes: Axes, run: tuple[int, int], away: float, kind: str, inch: float)
         axes.add_line(Line2D(x, y, color=BLACK, linewidth=0.8, clip_on=False))
 
 
-def runs_of(places: Sequence[int]) -> list[tuple[int, int]]:
+def _runs(places: Sequence[int]) -> list[tuple[int, int]]:
     """Return first and last of each run of neighbouring places."""
     runs: list[tuple[int, int]] = []
     for at in sorted(places):

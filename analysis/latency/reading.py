@@ -1,26 +1,141 @@
-"""Reading a latency file, which may come from anybody: every value is checked."""
+"""A latency file: every value checked, the numbers of each pair, and the matrix of medians."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from analysis.latency.model import Array, Latency
 from base import PINSTUDY
 from base.cpulist import parse_cpulist
 from base.decoding import read_decoded
 from base.errors import UserError
 from base.text import one_line
 from runners.node.topology import Cache, Core, CoreKind, NumaNode, Topology
-from runners.records.latency_file import MAX_CPUS, LatencyFile
+from runners.records.latency_file import MAX_CPUS, LatencyFile, LeftOutPair
 from runners.records.node_file import MAX_ONLINE, TopologyTable
+
+Array = NDArray[np.float64]
 
 MAX_BYTES = 512 * 1024 * 1024
 _EXPECTED = f"name a latency.json that `{PINSTUDY} latency` has written"
 _AGAIN = f"; measure again with `{PINSTUDY} latency`, or name another file"
+
+_QUANTILES = {"q05_ns": 0.05, "median_ns": 0.5, "q95_ns": 0.95}
+# A pair that many times as slow as the way over a third CPU was disturbed. Kinds of cores make ways
+# over a third one shorter, too, but not by half.
+DISTURBED = 3.0
+
+
+@dataclass(frozen=True)
+class Latency:
+    """What a latency file holds; the CPUs of its matrices are in the order of `cpus`.
+
+    `runs` has a row a run, in the file's order: `a` < `b` (its CPUs), `from_cpu`, `to_cpu`,
+    `switched` (involuntary context switches; NaN where not counted), `n` (samples). `one_way_ns`
+    are the samples of all runs, one run after the other.
+    """
+
+    node_id: str
+    started_at: str
+    method: str
+    plan: str
+    pairs_of_node: int
+    addresses: int
+    topology: Topology
+    left_out: tuple[LeftOutPair, ...]
+    runs: pd.DataFrame
+    one_way_ns: Array
+
+    @cached_property
+    def cpus(self) -> tuple[int, ...]:
+        """The CPUs of all pairs, measured or left out, ascending."""
+        named = {*self.runs["a"].tolist(), *self.runs["b"].tolist()}
+        return tuple(sorted(named | {cpu for pair in self.left_out for cpu in pair.cpus}))
+
+    @cached_property
+    def directed(self) -> pd.DataFrame:
+        """Return a row an ordered pair: `from_cpu`, `to_cpu`, and the columns of `pairs`."""
+        return self._described(["from_cpu", "to_cpu"])
+
+    @cached_property
+    def pairs(self) -> pd.DataFrame:
+        """Return a row an unordered pair, of its samples in both directions: `a`, `b`.
+
+        Further columns: `n` (samples), `mean_ns`, `sd_ns` (n - 1; NaN for one), `q05_ns`,
+        `median_ns`, `q95_ns`; `runs`, `switched`; `least_run_ns` and `most_run_ns`, the extremes
+        of the medians of its runs.
+        """
+        return self._described(["a", "b"])
+
+    @cached_property
+    def matrix(self) -> Array:
+        """The median one-way time in ns from the row's CPU to the column's; NaN: not measured."""
+        return self._matrix(self.directed, "median_ns")
+
+    @cached_property
+    def both_ways(self) -> Array:
+        """The median one-way time in ns between two CPUs, both directions together; symmetric."""
+        return self.of_pairs("median_ns")
+
+    def of_pairs(self, column: str) -> Array:
+        """Return a column of `pairs` as a symmetric matrix; NaN: not measured."""
+        upper = self._matrix(self.pairs, column)
+        return np.where(np.isnan(upper), upper.T, upper)
+
+    @property
+    def nearest(self) -> tuple[int, int, float]:
+        """The two CPUs with the least median, and it, in ns."""
+        return self._pair(int(self.pairs["median_ns"].argmin()))
+
+    @property
+    def farthest(self) -> tuple[int, int, float]:
+        """The two CPUs with the greatest median, and it, in ns."""
+        return self._pair(int(self.pairs["median_ns"].argmax()))
+
+    @cached_property
+    def disturbed(self) -> tuple[tuple[int, int, float], ...]:
+        """Pairs, and their ns, DISTURBED times as long or longer than the way over a third CPU."""
+        ns = np.where(np.isnan(self.both_ways), math.inf, self.both_ways)
+        # A way takes what the longer of its two steps does: caches form nested groups.
+        over_a_third = np.stack([np.maximum(row, ns).min(axis=1) for row in ns])
+        wrong = np.isfinite(ns) & (ns >= DISTURBED * over_a_third)
+        pairs = np.argwhere(np.triu(wrong))
+        return tuple((self.cpus[a], self.cpus[b], float(ns[a, b])) for a, b in pairs)
+
+    def _pair(self, at: int) -> tuple[int, int, float]:
+        a, b, ns = (self.pairs[name].iloc[at] for name in ("a", "b", "median_ns"))
+        return int(a), int(b), float(ns)
+
+    def _matrix(self, pairs: pd.DataFrame, column: str) -> Array:
+        matrix = np.full((len(self.cpus),) * 2, np.nan)
+        rows, columns = (np.searchsorted(self.cpus, pairs.iloc[:, at]) for at in (0, 1))
+        matrix[rows, columns] = pairs[column]
+        return matrix
+
+    def _described(self, ends: list[str]) -> pd.DataFrame:
+        """Return the statistics of all runs with the same ends, a row a pair, sorted."""
+        runs = self.runs.groupby(ends, sort=True)
+        pair_of_run = np.asarray(runs.ngroup(), dtype=np.intp)
+        counts = self.runs["n"].to_numpy()
+        samples = pd.Series(self.one_way_ns)
+        by_pair = samples.groupby(np.repeat(pair_of_run, counts))
+        table = runs.size().reset_index(name="runs")
+        table.insert(2, "n", by_pair.size())
+        table["mean_ns"], table["sd_ns"] = by_pair.mean(), by_pair.std(ddof=1)
+        for name, share in _QUANTILES.items():
+            table[name] = by_pair.quantile(share)
+        table["switched"] = runs["switched"].sum(min_count=1).to_numpy()
+        run_medians = samples.groupby(np.repeat(np.arange(len(counts)), counts)).median()
+        of_runs = run_medians.groupby(pair_of_run)
+        table["least_run_ns"], table["most_run_ns"] = of_runs.min(), of_runs.max()
+        return table
 
 
 def read_latency(path: Path) -> Latency:
@@ -76,10 +191,10 @@ def _runs(file: LatencyFile, online: frozenset[int]) -> tuple[pd.DataFrame, Arra
         raise ValueError(f"pairs: expected addresses from 0 to {file.addresses - 1}")
     frame = pd.DataFrame(
         {
+            "a": [min(run.from_cpu, run.to_cpu) for run in runs],
+            "b": [max(run.from_cpu, run.to_cpu) for run in runs],
             "from_cpu": [run.from_cpu for run in runs],
             "to_cpu": [run.to_cpu for run in runs],
-            "address": [run.address for run in runs],
-            "round_trips": [run.round_trips for run in runs],
             "switched": [np.nan if run.switched is None else run.switched for run in runs],
             "n": [len(run.one_way_ns) for run in runs],
         }

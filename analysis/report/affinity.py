@@ -14,8 +14,9 @@ from analysis.affinity.smt import smt_section
 from analysis.affinity.team import team_section
 from analysis.affinity.timed_cases import CONTENTION, LATENCY, PINGPONG, SMT
 from analysis.format.table import Column, Table
-from analysis.latency.model import Latency
-from analysis.latency.report import latency_findings
+from analysis.latency.findings import latency_findings
+from analysis.latency.reading import Latency
+from analysis.latency.report import latency_tables, mappings
 from analysis.records.team_looks import THREADMAP
 from analysis.results.node_files import node_cpus
 from analysis.results.sources import Results
@@ -106,11 +107,11 @@ def _numbered(name: str, groups: Iterable[Sequence[Section]]) -> list[Section]:
 
 def _latency(latency: Latency) -> Iterator[Section]:
     findings = latency_findings(latency)
-    for at, table in enumerate(findings.tables, 1):
+    for at, table in enumerate(latency_tables(findings), 1):
         yield Section("", table, f"Latency {at}")
-    if findings.mappings:
+    if found := mappings(findings):
         columns = Column("team", right=False), Column("environment", right=False)
-        yield Section("", Table("mappings that follow", columns, findings.mappings), "Mappings")
+        yield Section("", Table("mappings that follow", columns, found), "Mappings")
 
 
 def _absent(results: Results, affinity: Affinity, findings: Findings) -> dict[str, list[str]]:

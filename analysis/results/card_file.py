@@ -128,12 +128,12 @@ class Instruments(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class NearCpus(Struct, frozen=True, forbid_unknown_fields=True):
-    """CPUs that are near each other: the latency among them and outwards, in ns."""
+    """CPUs that the kernel groups: median and range of the latency between them, in ns."""
 
     cpus: CpuList
-    level: Annotated[int, Meta(ge=1, le=100)]
-    within_ns: Nanoseconds
-    outside_ns: Nanoseconds
+    median_ns: Nanoseconds
+    least_ns: Nanoseconds
+    most_ns: Nanoseconds
 
 
 class Mean(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -406,9 +406,9 @@ class Card(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, 
     instruments: Instruments | None
     """the day of [`pinstudy prove`](prove.md), how many instruments were ok and absent, which were
     off, with the fields that these fill"""
-    latency: Annotated[tuple[NearCpus, ...], Meta(max_length=500)] | None
-    """the clusters in a [latency file](latency.md) beside the records: CPUs, ns among them and
-    outwards"""
+    latency: Annotated[tuple[NearCpus, ...], Meta(max_length=2000)] | None
+    """by a [latency file](latency.md) beside the records: the kernel's groups of CPUs, each with
+    the median and the range in ns of its pairs that no smaller group has"""
     margin: Annotated[float, Meta(ge=1e-9, le=1)]
     """the equivalence margin of the outcomes in the file"""
     look: Annotated[int, Meta(ge=1, le=1000)]

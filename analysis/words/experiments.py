@@ -18,45 +18,20 @@ from analysis.verdict.tables import ratio_interval, ratio_text
 from analysis.words.verdict import modes_text, note, with_unit
 from base.text import first_of, one_line
 
-# Latencies. By whether pairs show clusters, and whether these are the kernel's groups.
-CLUSTERS = {
-    "one pair": "clusters: two CPUs make one pair",
-    "too few pairs": "clusters: unknown, {pairs} of {possible} pairs measured; --pairs all",
-    "alike": "no clusters: all pairs are alike within noise (scatter {scatter})",
-    "no group": "no clusters: pairs differ (nine of ten: {low} to {high}), no group stands apart",
-    "unnamed": "clusters that no level of the kernel's names",
-    "agrees": "the kernel's groups agree: {found} of {named} found",
-    "differs": "the kernel's groups agree in part: {found} of {named} found",
-}
-# By whether a cluster and a group of the kernel are the same.
-GROUPS = {
-    "found": "found",
-    "not the kernel's": "no such group",
-    "unmeasured": "too few pairs measured",
-    "no nearer": "no nearer than to those around",
-    "partly": "the cluster is {nearest}",
-    "unclear": "nearer, but not beyond noise",
-}
+# Latencies.
 MEASURED = "{pairs} of {possible} by {method}, {lines} a pair, {samples}"
 METHODS = {"cas": "compare-and-swap (cas)", "store": "stores and loads (store)"}
 SWITCHED_OUT = (
     "something else ran here: threads were switched out {times}",
-    "medians bear that; means and rates do not",
+    "medians bear that; means do not",
 )
 LEFT_OUT = "left out: {count}: {why}"
 REST_IN = "the first {shown} of {rows}; the others: {where}"
 DISTURBED = "disturbed, over three times the way over a third CPU: CPUs {pairs}"
-ONE_CORE = "no orders: one core was measured, a team needs two"
-TWO_CORES = "two cores leave no order to choose"
-UNKNOWN_GAIN = "what an order gains is unknown: take the chosen one"
-NO_GAIN = "no order gains beyond noise: take the numerical one"
-BEST_ORDER = "an order gains most for {team}: {gain} % (95 %: {interval})"
-GAIN_UNKNOWN = "{team}: gain unknown, {why}"
-GAIN_IS_JUDGED = (
-    "the gain is judged by measurements that did not choose the order",
-    "the chosen order's rate is of those that chose it, and flatters it",
-)
-KINDS_DIFFER = "core kinds differ in speed ({kinds}): the best kind comes first"
+OF_NO_SMALLER_GROUP = "a group's range: of its pairs that share no smaller group"
+AS_NEAR = "as near: their runs overlap those with the nearest CPU, which may be so by luck"
+ONE_CORE = "no team: one core was measured, a team needs two"
+KINDS_DIFFER = "core kinds differ in speed, too ({kinds}): latency alone does not show it"
 
 # Affinity.
 NOTHING_COMPARED = "nothing is compared"

@@ -80,9 +80,9 @@ def latency_command(
     kinds: str | None,
     as_json: bool,
 ) -> None:
-    """Measure the latency between CPUs, draw it, and say which CPUs belong together.
+    """Measure the latency between CPUs: by the kernel's groups, and each CPU's nearest partner.
 
-    Heat map, clusters, the best partner of each CPU and ready OMP_PLACES go to
+    Prints ready OMP_PLACES, too. Samples, each pair's numbers and the heat map go to
     results/latency/<node>/, or to --into.
     """
     from configs.values import share_option
@@ -150,8 +150,9 @@ def _show_plan(plan: LatencyPlan, lines: list[str], expected_s: float, as_json: 
 
 def _show(path: Path, folder: Path, as_json: bool) -> None:
     """Show the findings of a latency file, and write them into a folder."""
+    from analysis.latency.findings import latency_findings
     from analysis.latency.reading import read_latency
-    from analysis.latency.report import findings_data, latency_findings
+    from analysis.latency.report import findings_data
     from analysis.output import latency_text, write_latency
 
     findings = latency_findings(read_latency(path))

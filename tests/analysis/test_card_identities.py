@@ -8,13 +8,12 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from runners.prove.proof import keep
 from runners.records.instruments import Finding, Proof, path_beside
 from runners.records.line import sealed
-from tests.analysis.latency.made_latency import Planted, content_of, noisy
+from tests.analysis.latency.made_latency import Planted, content_of
 from tests.analysis.report.made_results import DIGEST, make_results
 from tests.support.cli import pinstudy
 from tests.support.tools import ROOT
@@ -104,8 +103,9 @@ def plant_in_proof(folder: Path) -> None:
 
 def plant_in_latency(folder: Path) -> None:
     """Write latencies of two groups of four CPUs, measured on this host."""
-    two = Planted(8, 90.0, near=((range(4), 30.0), (range(4, 8), 35.0)))
-    content = content_of(two, noisy(two, np.random.default_rng(1), 0.02)) | {"node_id": HOST}
+    groups = range(4), range(4, 8)
+    two = Planted(8, 90.0, near=((groups[0], 30.0), (groups[1], 35.0)), l3=groups)
+    content = content_of(two) | {"node_id": HOST}
     (folder / "latency.json").write_text(json.dumps(content | {"program": MARK}))
 
 
@@ -177,7 +177,11 @@ def test_the_facts_are_there_all_the_same(text: str) -> None:
         "compiler": ["g++ 13.2.0"],
         "OpenMP runtime": ["libgomp 13.2.0"],
     }
-    assert {of["cpus"] for of in card["latency"]} >= {"0-3", "4-7"}
+    assert {near["cpus"]: near["median_ns"] for near in card["latency"]} == {
+        "0-7": pytest.approx(90.0, rel=0.05),
+        "0-3": pytest.approx(30.0, rel=0.05),
+        "4-7": pytest.approx(35.0, rel=0.05),
+    }
 
 
 def test_what_was_not_measured_has_its_cause_in_pinstudys_own_words(text: str) -> None:

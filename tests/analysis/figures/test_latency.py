@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 from matplotlib.axes import Axes
-from matplotlib.patches import Rectangle
 
 from analysis.figures.drawing import FORMATS, Drawing
 from analysis.figures.latency import draw_latency
@@ -33,14 +32,6 @@ def cells(drawing: Drawing) -> np.ndarray[Any, np.dtype[np.float64]]:
 
 def words(drawing: Drawing) -> set[str]:
     return {text.get_text() for text in map_of(drawing).texts}
-
-
-def outlines(drawing: Drawing) -> set[tuple[float, ...]]:
-    return {
-        (*patch.get_xy(), patch.get_width())
-        for patch in map_of(drawing).patches
-        if isinstance(patch, Rectangle) and not patch.get_fill()
-    }
 
 
 def test_both_directions_of_a_pair_have_a_cell_each(tmp_path: Path) -> None:
@@ -67,7 +58,7 @@ def test_kinds_siblings_and_caches_are_marked_at_the_edges(tmp_path: Path) -> No
 
     assert {"kind", "SMT siblings", "L2"} <= words(drawing)
     legend = {text.get_text() for text in drawing.figure.legends[0].get_texts()}
-    assert {"P-cores", "E-cores", "measured cluster"} <= legend
+    assert {"P-cores", "E-cores"} <= legend
     # A bracket of eight pairs of siblings and of twelve L2 at each of both edges.
     assert len(map_of(drawing).lines) == 2 * (8 + 12)
     # Levels of the kernel with the same groups share a layer.
@@ -98,15 +89,7 @@ def test_a_disturbed_pair_does_not_stretch_the_scale(tmp_path: Path) -> None:
     assert "1 pair off the scale" in drawing.caption
 
 
-def test_measured_clusters_are_outlined_and_equal_cpus_have_none(tmp_path: Path) -> None:
-    complexes, alike = (drawn(tmp_path, PLANTED[name]) for name in ("complexes", "alike"))
-
-    assert outlines(complexes) == {(-0.5, -0.5, 8), (7.5, 7.5, 8)}
-    assert not outlines(alike)
-    assert "kind" not in words(alike)
-
-
-def test_the_alt_text_names_extremes_and_clusters(tmp_path: Path) -> None:
+def test_the_alt_text_names_extremes(tmp_path: Path) -> None:
     medians = PLANTED["complexes"].ns()
     medians[3, 5] = medians[5, 3] = 24.2
     medians[1, 12] = medians[12, 1] = 95.0
@@ -116,7 +99,6 @@ def test_the_alt_text_names_extremes_and_clusters(tmp_path: Path) -> None:
     assert "Heat map of 16 CPUs, 120 pairs measured" in alt
     assert "24.2 ns between CPUs 3 and 5" in alt
     assert "between CPUs 1 and 12" in alt
-    assert "Level 1: CPUs 0-7; 8-15" in alt
 
 
 @pytest.mark.parametrize("style", FORMATS)

@@ -1,4 +1,4 @@
-"""Latency files of made-up nodes: planted structures, noise, disturbed and missing pairs."""
+"""Latency files of made-up nodes: planted structures, noise, missing pairs."""
 
 from __future__ import annotations
 
@@ -34,11 +34,6 @@ class Planted:
     l2: tuple[Cpus, ...] = ()
     l3: tuple[Cpus, ...] = ()
     packages: tuple[Cpus, ...] = ()
-
-    @property
-    def clusters(self) -> set[tuple[int, ...]]:
-        """The groups that are to be found."""
-        return {tuple(sorted(group)) for group, _ in self.near}
 
     def ns(self) -> Array:
         """Return the true latencies, NaN on the diagonal."""
@@ -84,38 +79,6 @@ class Planted:
             "allowed": format_cpulist(every),
             "notes": [],
         }
-
-
-def noisy(
-    planted: Planted,
-    rng: np.random.Generator,
-    noise: float,
-    disturbed: int = 0,
-    missing: float = 0.0,
-) -> Array:
-    """Return medians as they are measured: log-normal noise, disturbed pairs 50 times as long.
-
-    Every planted group keeps two thirds of its pairs: what is left of fewer is no group any more.
-    """
-    matrix = planted.ns()
-    first, second = np.triu_indices(len(matrix), 1)
-    pairs = len(first)
-    ns = matrix[first, second] * np.exp(rng.normal(0, noise, pairs))
-    inside = [np.isin(first, group) & np.isin(second, group) for group, _ in planted.near]
-    alone = np.zeros(pairs, dtype=bool)
-    for group in inside:
-        if group.sum() == 1:
-            alone |= group
-    count = disturbed + round(missing * pairs)
-    while True:
-        spoilt = rng.choice(np.flatnonzero(~alone), count, replace=False)
-        lost = np.isin(np.arange(pairs), spoilt)
-        if all(lost[group].mean() <= 1 / 3 for group in inside):
-            break
-    ns[spoilt[:disturbed]] *= 50
-    ns[spoilt[disturbed:]] = np.nan
-    matrix[first, second] = matrix[second, first] = ns
-    return matrix
 
 
 def content_of(

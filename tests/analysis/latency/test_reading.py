@@ -1,15 +1,17 @@
-"""Latency files that anybody may have written: what is wrong is named by file and field."""
+"""Latency files: what samples say of pairs, and what is wrong is named by file and field."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.latency.reading import read_latency
+from analysis.latency.reading import Latency, read_latency
 from base.errors import UserError
 from runners.records.latency_file import MAX_CPUS
 from tests.analysis.latency.made_latency import PLANTED, Planted, content_of, write_latency_file
@@ -132,3 +134,58 @@ def test_more_cpus_than_any_node_has_are_refused(tmp_path: Path) -> None:
 
     with pytest.raises(UserError, match="at most 1024 CPUs"):
         read_latency(write_latency_file(tmp_path, TWO | {"topology": topology, "pairs": pairs}))
+
+
+def two_cpus(folder: Path, *runs: tuple[int, int, list[float]]) -> Latency:
+    content: dict[str, Any] = TWO | {"addresses": len(runs)}
+    content["pairs"] = [
+        {
+            "cpus": [0, 1],
+            "runs": [
+                {"from": a, "to": b, "address": n, "round_trips": 10, "one_way_ns": times}
+                for n, (a, b, times) in enumerate(runs)
+            ],
+        }
+    ]
+    return read_latency(write_latency_file(folder, content))
+
+
+def test_both_directions_are_reported_separately_and_together(tmp_path: Path) -> None:
+    latency = two_cpus(tmp_path, (0, 1, [50.0, 52.0, 90.0]), (1, 0, [60.0, 61.0]))
+
+    assert latency.matrix[0, 1] == 52.0
+    assert latency.matrix[1, 0] == 60.5
+    assert latency.both_ways[0, 1] == latency.both_ways[1, 0] == 60.0
+    assert np.isnan(latency.matrix[0, 0])
+
+
+def test_spread_is_sd_quantiles_and_the_medians_of_runs(tmp_path: Path) -> None:
+    latency = two_cpus(tmp_path, (0, 1, [10.0, 20.0, 30.0]), (1, 0, [40.0, 100.0]))
+
+    (row,) = latency.pairs.to_dict("records")
+    assert (row["n"], row["median_ns"], row["mean_ns"]) == (5, 30.0, 40.0)
+    assert row["sd_ns"] == pytest.approx((900 + 400 + 100 + 0 + 3600) ** 0.5 / 2)
+    assert (row["q05_ns"], row["q95_ns"]) == (pytest.approx(12.0), pytest.approx(88.0))
+    assert (row["runs"], row["least_run_ns"], row["most_run_ns"]) == (2, 20.0, 70.0)
+
+
+def test_cpus_of_pairs_that_were_left_out_have_a_row(tmp_path: Path) -> None:
+    content = content_of(PLANTED["complexes"], cpus=[0, 1])
+    content["left_out"] = [{"cpus": [0, 9], "reason": "the kernel refused CPU 9"}]
+
+    latency = read_latency(write_latency_file(tmp_path, content))
+
+    assert latency.cpus == (0, 1, 9)
+    assert np.isnan(latency.both_ways[2]).all()
+
+
+def test_a_disturbed_pair_is_named_and_another_package_is_only_far(tmp_path: Path) -> None:
+    medians = PLANTED["complexes"].ns()
+    medians[3, 12] = medians[12, 3] = 4000.0
+
+    content = content_of(PLANTED["complexes"], medians)
+    ((a, b, ns),) = read_latency(write_latency_file(tmp_path, content)).disturbed
+    assert (a, b) == (3, 12)
+    assert ns == pytest.approx(4000.0, rel=0.1)
+    packages = content_of(PLANTED["packages"])
+    assert read_latency(write_latency_file(tmp_path, packages)).disturbed == ()
