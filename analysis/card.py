@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, fields
@@ -13,6 +12,7 @@ from typing import Any
 import msgspec
 
 from analysis.answer import Answer, analyze
+from analysis.format.numbers import finite
 from analysis.latency.findings import latency_findings
 from analysis.latency.reading import read_latency
 from analysis.measures import MEASURE_OF, SHOWN, Stats
@@ -342,20 +342,16 @@ def _mean(stats: Stats, n: int | None) -> Mean:
     """Return the statistics that are known; `n` runs of a case need not be told again."""
     return Mean(
         stats.mean,
-        sd=_or_none(stats.sd),
-        median=_or_none(stats.median),
-        min=_or_none(stats.min),
-        max=_or_none(stats.max),
+        sd=finite(stats.sd),
+        median=finite(stats.median),
+        min=finite(stats.min),
+        max=finite(stats.max),
         n=None if stats.n == n else stats.n or None,
     )
 
 
 def _direction(metric: Metric) -> Any:  # noqa: ANN401 - one of two words
     return metric.better if metric.better in DIRECTIONS else None
-
-
-def _or_none(value: float) -> float | None:
-    return value if math.isfinite(value) else None
 
 
 def _reasons(case: Case) -> Iterator[tuple[str, tuple[str, ...]]]:

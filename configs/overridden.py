@@ -16,8 +16,6 @@ from configs.overrides import Overrides
 from configs.study import AppChoice, Governor, ThreadCount
 from configs.values import option_value
 
-# What a word of --only and --exclude can be. Those of guests have mappings of two kinds.
-_KINDS = ("app", "build", "size", "mapping")
 _VCPU_MAPPING = "vcpu_mapping"
 
 

@@ -15,6 +15,8 @@ ENVIRONMENTS = "environments"
 # What was measured besides the runs: latencies between CPUs, and contended cache lines.
 LATENCY_FILE = "latency.json"
 C2C = "c2c"
+# Why cases have no contended cache lines, in the folder C2C.
+C2C_UNAVAILABLE = "unavailable.json"
 
 
 def picture_path(folder: Path, node_digest: str) -> Path:

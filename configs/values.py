@@ -31,7 +31,8 @@ from configs.decoding import (
 MAX_TEXT_CHARACTERS = 500
 
 # What is better of a number.
-LOWER, HIGHER = DIRECTIONS = ("lower", "higher")
+DIRECTIONS = ("lower", "higher")
+HIGHER = DIRECTIONS[True]
 NUMBER = r"[+-]?(?:\d{1,30}\.?\d{0,30}|\.\d{1,30})(?:[eE][+-]?\d{1,3})?"
 
 _PERCENTAGE = re.compile(r"(\d{1,3}(?:\.\d{1,6})?)\s*%", re.ASCII)

@@ -21,10 +21,9 @@ from analysis.results.node_files import NodeCpus
 from analysis.words import experiments as words
 from base.decoding import decoded
 from base.text import one_line, plural, shown, team_in_words
-from configs.results_folder import C2C
+from configs.results_folder import C2C, C2C_UNAVAILABLE
 from runners.records.c2c_file import KINDS, LINES, C2cFile, NoC2cFile, SharedLine
 
-UNAVAILABLE = "unavailable.json"
 _File = TypeVar("_File")
 # More files than a study has cases are not read.
 MAX_FILES = 5000
@@ -107,7 +106,7 @@ def read_c2c(folder: Path) -> ContendedLines | None:
     unavailable = ""
     for path in paths:
         try:
-            if path.name == UNAVAILABLE:
+            if path.name == C2C_UNAVAILABLE:
                 reasons = _decoded(path, NoC2cFile).unavailable
                 unavailable = one_line(reasons.get(LINES, "no reason given"))
             else:

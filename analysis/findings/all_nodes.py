@@ -20,6 +20,7 @@ from analysis.findings.one_for_all import (
     cases_where,
     compared_configurations,
     default_of,
+    is_compared,
     order,
 )
 from analysis.objectives import OBJECTIVES, TIME, Objective
@@ -74,7 +75,7 @@ def _all_nodes(
     every = list(chain.from_iterable(by_node.values()))
     names = dict.fromkeys(name for of in every for name in of.effects)
     lacking = {
-        name: tuple(node for node, mine in by_node.items() if not _has(name, mine))
+        name: tuple(node for node, mine in by_node.items() if not is_compared(name, mine))
         for name in names
     }
     common = [name for name in names if not lacking[name]]
@@ -87,10 +88,6 @@ def _all_nodes(
         {name: _worst_on(name, by_node) for name in common},
         {name: nodes for name, nodes in lacking.items() if nodes},
     )
-
-
-def _has(name: str, configurations: Sequence[Compared]) -> bool:
-    return any(name in of.effects for of in configurations)
 
 
 def _worst_on(name: str, by_node: Mapping[str, Sequence[Compared]]) -> str:

@@ -122,7 +122,7 @@ def _one_for_all(
     found = compared_configurations(cases, mine, objective)
     names = dict.fromkeys(case.key.full_mapping for case in mine)
     count = len(names)
-    defaults = [default_of(name, found, count) for name in names if _any(name, found)]
+    defaults = [default_of(name, found, count) for name in names if is_compared(name, found)]
     configurations = tuple(
         Configuration(
             of.example,
@@ -153,7 +153,8 @@ def cases_where(cases: Cases, in_guests: bool) -> list[Case]:
     return [case for case in cases.cases if (case.key.of_vcpus is not None) == in_guests]
 
 
-def _any(name: str, configurations: Sequence[Compared]) -> bool:
+def is_compared(name: str, configurations: Sequence[Compared]) -> bool:
+    """Return whether a mapping is compared in any of these configurations."""
     return any(name in of.effects for of in configurations)
 
 

@@ -5,7 +5,6 @@ No style says anything that the text does not say.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from textwrap import wrap
 from typing import Literal, NamedTuple
 
@@ -56,8 +55,3 @@ def stripped(line: Line) -> Line:
     """Return a line without blanks at its end."""
     *others, last = line
     return (*others, last._replace(text=last.text.rstrip())) if last.text.strip() else line
-
-
-def plain(lines: Iterable[Line]) -> str:
-    """Return lines as text without styles."""
-    return "\n".join("".join(piece.text for piece in line).rstrip() for line in lines)

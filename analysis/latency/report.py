@@ -139,10 +139,6 @@ def _names(names: tuple[str, ...]) -> str:
     return one_line(", ".join(names)) or NOTHING
 
 
-def _measured(group: Group) -> int:
-    return group.range.measured if group.range else 0
-
-
 def _median(found: Range | None) -> str:
     return fixed(found.median_ns, 1) if found else NOTHING
 

@@ -46,7 +46,7 @@ _LISTS = ("disturbed", "daemons", "rank_cpus", METRICS)
 # The task that took most CPU time of all others, where the run shared its CPUs, and that time.
 _NEIGHBOUR = ("neighbour", "neighbour_s")
 _FIELDS_OF_KINDS = tuple(measure.field for measure in OF_KINDS)
-_OF_KINDS = tuple(column for measure in OF_KINDS for column in measure.columns)
+COLUMNS_OF_KINDS = tuple(column for measure in OF_KINDS for column in measure.columns)
 # The column that tells which set of reasons a run has.
 REASONS = "unavailable"
 COLUMNS = (
@@ -55,7 +55,7 @@ COLUMNS = (
 )  # fmt: skip
 # The fields that a row takes unchanged, and the names of all that it has.
 _UNCHANGED = (*_TEXTS, *_COUNTS, *_FLAGS, *PLAIN)
-_ROW = (*COLUMNS, *_OF_KINDS, REASONS)
+_ROW = (*COLUMNS, *COLUMNS_OF_KINDS, REASONS)
 _AS_TEXT = frozenset((*_TEXTS, *_VERDICTS, "neighbour"))
 _NEEDED = (
     "case_id", "status", *(key for key in TABLE_KEYS if key not in OPTIONAL_KEYS), *ROW_KEYS,
@@ -131,7 +131,7 @@ class FrameBuilder:
                 data[name] = self._texts[name].column(array)
             elif name in _COUNTS and name in _NEEDED:
                 data[name] = array.astype(np.int64)
-            elif name not in _OF_KINDS or np.isfinite(array).any():
+            elif name not in COLUMNS_OF_KINDS or np.isfinite(array).any():
                 data[name] = array
         for sparse in (self.metrics, *self._profiles.values()):
             data |= sparse.columns(self._count)

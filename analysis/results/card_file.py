@@ -26,6 +26,7 @@ from base.decoding import Count, CpuList, Line, line, read_decoded
 from base.text import unknown_word
 from configs.daemons import UNITS
 from runners.records.disturbances import DISTURBANCES
+from runners.records.latency_file import Nanoseconds
 from runners.records.placed_runs import PlacedRuns
 from runners.records.status import FINAL, INTERRUPTED
 
@@ -98,8 +99,6 @@ Version = Annotated[
 FieldName = Annotated[str, Meta(pattern=rf"\A{FIELD}\Z", title="the name of a record's field")]
 Number = Annotated[float, Meta(ge=-_MAX_NUMBER, le=_MAX_NUMBER)]
 Amount = Annotated[float, Meta(ge=0, le=_MAX_NUMBER)]
-Share = Annotated[float, Meta(ge=0, le=1.01)]
-Nanoseconds = Annotated[float, Meta(ge=1e-3, le=1e9)]
 Some = Annotated[int, Meta(ge=1, le=10**9)]
 Place = Annotated[int, Meta(ge=1, le=MAX_CASES)]
 Names = Annotated[tuple[Name, ...], Meta(max_length=_MAX_NOTES)]

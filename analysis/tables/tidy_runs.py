@@ -19,6 +19,7 @@ import pandas as pd
 from analysis.format.table import csv_value
 from analysis.measures import OF_KINDS, PLAIN
 from analysis.records.files import write_file
+from analysis.records.frame import COLUMNS_OF_KINDS
 from analysis.records.keys import RANK_SEPARATOR
 from analysis.records.metrics import METRIC, METRICS, Metric
 from analysis.records.regions import REGION
@@ -140,7 +141,6 @@ MORE_COLUMNS = (
     ),
 )
 _NAMES = tuple(name for group in COLUMNS for name in group.names)
-_OF_KINDS = tuple(column for measure in OF_KINDS for column in measure.columns)
 _SEPARATORS = {"rank_cpus": RANK_SEPARATOR}
 _WHOLE = frozenset(field.name for field in FIELDS if plain_type(field.type)[0] is int)
 # From here on, floats cannot represent every whole number.
@@ -171,8 +171,8 @@ def tidy_runs(sources: Sequence[str]) -> tuple[pd.DataFrame, list[str]]:
         wanted = f"expected a folder of runs, as `{PINSTUDY} run quick` makes it"
         raise UserError(one_line(f"{found}; {wanted}", None))
     table = pd.concat(frames, ignore_index=True)
-    of_kinds = [name for name in _OF_KINDS if name in table]
-    metrics = sorted(set(map(str, table)) - {*_NAMES, *_OF_KINDS})
+    of_kinds = [name for name in COLUMNS_OF_KINDS if name in table]
+    metrics = sorted(set(map(str, table)) - {*_NAMES, *COLUMNS_OF_KINDS})
     return table[[*_NAMES, *of_kinds, *metrics]], notes
 
 
@@ -188,7 +188,7 @@ def _of_folder(source: str, runs: Runs, off: Mapping[str, str]) -> pd.DataFrame:
         "averaged": are_good(frame),
         "instruments_off": "; ".join(off) or None,
     }
-    names = [*_NAMES, *(name for name in _OF_KINDS if name in frame)]
+    names = [*_NAMES, *(name for name in COLUMNS_OF_KINDS if name in frame)]
     columns = {
         name: _typed(name, own[name] if name in own else frame[name], frame.index) for name in names
     }

@@ -46,13 +46,12 @@ class SeenRegions:
     """What was seen of the regions of one execution.
 
     `perf_outputs` are what the perf of each region printed, `perf_problems` why one of them did not
-    count. `answers_s` is what answering all marks took pinstudy, `longest_s` the longest one.
+    count. `longest_s` is the longest answer to a mark.
     """
 
     regions: Regions
     perf_outputs: Mapping[str, str] = field(default_factory=dict)
     perf_problems: Mapping[str, str] = field(default_factory=dict)
-    answers_s: float = 0.0
     longest_s: float = 0.0
 
 
@@ -68,7 +67,7 @@ class RegionMarks:
         self._stop_read, self._stop = os.pipe()
         self._perfs: dict[str, Perf] = {}
         self._thread: threading.Thread | None = None
-        self._answers_s = self._longest_s = 0.0
+        self._longest_s = 0.0
 
     @property
     def descriptor(self) -> int:
@@ -101,7 +100,7 @@ class RegionMarks:
         own = {name: of for name, of in self._perfs.items() if name != OUTSIDE}
         outputs = {name: perf.finish() for name, perf in own.items()}
         problems = {name: perf.problem for name, perf in own.items() if perf.problem}
-        return SeenRegions(self._regions, outputs, problems, self._answers_s, self._longest_s)
+        return SeenRegions(self._regions, outputs, problems, self._longest_s)
 
     def close(self) -> None:
         """End the thread and all perfs of regions, and close the sockets."""
@@ -165,9 +164,7 @@ class RegionMarks:
         with suppress(OSError):
             if mark is None or mark.kind != WRONG:
                 self._own.send(tell.encode() or b"k", socket.MSG_NOSIGNAL)
-        took_s = monotonic() - began_s
-        self._answers_s += took_s
-        self._longest_s = max(self._longest_s, took_s)
+        self._longest_s = max(self._longest_s, monotonic() - began_s)
         return True
 
     def _switch(self, name: str, *, on: bool) -> None:

@@ -22,7 +22,7 @@ from runners.node import cpuinfo
 from runners.node.core_kinds.ranking import CAPACITY, HIGHEST_PERF, read_sign
 from runners.node.cpufreq import CPUS, Cpufreq, policy_directories, read_mode, read_turbo
 from runners.node.instruction_sets import FLAG_FIELDS, isa_by_kind
-from runners.node.isolation import ISOLATED, PARTITIONS, TICKLESS
+from runners.node.isolation import BOOT_OPTIONS, ISOLATED, PARTITIONS, TICKLESS
 from runners.node.power_limits import read_power_limits
 from runners.node.scheduler import ON, read_itmt
 from runners.node.topology import Topology, topology_json
@@ -88,7 +88,6 @@ FACT_FILES = (
     _PREFCORE,
 )
 
-BOOT_OPTIONS = "/proc/cmdline"
 _NAMES = frozenset(
     {
         # on which CPUs threads run

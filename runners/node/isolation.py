@@ -15,12 +15,12 @@ from base.reading import known
 from runners.host.tree import Tree
 from runners.node.cpufreq import CPUS
 
+BOOT_OPTIONS = "/proc/cmdline"
 ISOLATED = f"{CPUS}/isolated"
 TICKLESS = f"{CPUS}/nohz_full"
 # The root cgroup's own file; /sys/devices/system/cpu/isolated does not have partitions before
 # Linux 7.0.
 PARTITIONS = "/sys/fs/cgroup/cpuset.cpus.isolated"
-_BOOT = "/proc/cmdline"
 # Those flags of isolcpus without which CPUs are balanced as ever.
 _FLAGS, _DOMAIN = frozenset({"nohz", "domain", "managed_irq"}), "domain"
 
@@ -69,7 +69,7 @@ def _are(cpus: tuple[int, ...]) -> str:
 def _option(tree: Tree, name: str) -> str:
     """Return the value of the last boot option of a name; empty for none."""
     value = ""
-    for word in (known(tree.text(_BOOT)) or "").split():
+    for word in (known(tree.text(BOOT_OPTIONS)) or "").split():
         if word == "--":
             break
         option, equals, text = word.partition("=")

@@ -26,6 +26,7 @@ from runners.node import cpuinfo, facts, scheduler
 from runners.node.core_kinds.pmus import EVENT_SOURCES
 from runners.node.cpufreq import CPUS
 from runners.node.discovery import NODES, check_root
+from runners.node.isolation import BOOT_OPTIONS
 from runners.node.power_limits import POWERCAP
 
 FORMAT = 1
@@ -212,7 +213,7 @@ def _take(tree: Tree, path: str, snapshot: Snapshot) -> None:
     elif path in _VERSIONS:
         kept = _BUILDER.sub("removed", text)
         what = "who built the kernel, and where"
-    elif path == facts.BOOT_OPTIONS:
+    elif path == BOOT_OPTIONS:
         kept = f"{facts.relevant_options(text)}\n"
         what = "boot options that do not decide how programs run"
     if kept != text:

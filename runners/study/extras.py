@@ -23,7 +23,7 @@ from base.files import read_regular, write_json
 from base.folders import OpenFolder
 from base.text import plural
 from base.units import duration, utc_now
-from configs.results_folder import LATENCY_FILE
+from configs.results_folder import C2C_UNAVAILABLE, LATENCY_FILE
 from runners.execution.execute import Harness, Observation, execute, execute_unless_shutting_down
 from runners.execution.outcome import classify, expected_of, proof_of
 from runners.execution.witness import LaunchError
@@ -49,7 +49,6 @@ from runners.study.runner import NodeControl, Progress
 # The history of the files' schema; a reader refuses what is newer than itself.
 # 1: the first.
 SCHEMA = 1
-UNAVAILABLE = "unavailable.json"
 IN_GUESTS = "cases in guests are not looked at with perf c2c"
 # Larger files are not read for their boot; 1024 CPUs with 30 samples of each pair take less.
 MAX_LATENCY_BYTES = 2**28
@@ -90,7 +89,7 @@ class ContendedLines:
         version = (ask_version(perf) if perf else None) or "not known"
         if perf is None or isinstance(modes, str):
             fields = {"schema": SCHEMA, "unavailable": {"lines": modes}}
-            write_json(self.folder / UNAVAILABLE, fields | ({"perf": version} if perf else {}))
+            write_json(self.folder / C2C_UNAVAILABLE, fields | ({"perf": version} if perf else {}))
             progress.warned(f"no contended cache lines: {modes}")
             return
         for number, case in enumerate(pending := self.pending, start=1):
@@ -111,7 +110,7 @@ class ContendedLines:
             }
             write_json(self._path(case), head | sampled)
         with suppress(FileNotFoundError), OpenFolder(self.folder) as folder:
-            folder.remove(UNAVAILABLE)
+            folder.remove(C2C_UNAVAILABLE)
 
     def _try(self, perf: str | None) -> tuple[str, ...] | str:
         if self.plan.study.vm is not None:

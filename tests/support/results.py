@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from analysis.answer import analyze
+from analysis.format.lines import Line
 from analysis.format.table import Table
 from analysis.measures import BY_FIELD, PLAIN, UNMEASURED, Stats
 from analysis.records.keys import CaseKey, TableKey
@@ -368,3 +369,8 @@ TWO_THREADS = Ranks(
         ("pcores-pin", 2): ["0", "1"],
     },
 )
+
+
+def plain(lines: Iterable[Line]) -> str:
+    """Return lines of a terminal as text without styles."""
+    return "\n".join("".join(piece.text for piece in line).rstrip() for line in lines)

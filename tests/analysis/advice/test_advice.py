@@ -19,7 +19,6 @@ from analysis.advice.data import as_data
 from analysis.advice.gain import gain_of
 from analysis.advice.model import Advice
 from analysis.answer import analyze
-from analysis.format.lines import plain
 from analysis.output import advice_data, write_advice, write_advice_only, write_output
 from analysis.recommendation import (
     advice_lines,
@@ -44,7 +43,7 @@ from tests.analysis.advice.simulated_race import (
     write_results,
 )
 from tests.support.golden import GoldenFile
-from tests.support.results import record, write
+from tests.support.results import plain, record, write
 
 NOISY = replace(NO_GAIN, noise=0.05)
 

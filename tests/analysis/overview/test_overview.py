@@ -13,7 +13,7 @@ from syrupy.assertion import SnapshotAssertion
 from analysis.answer import analyze
 from analysis.figures.gallery import all_figures
 from analysis.findings.answers import answers_of
-from analysis.format.lines import Line, length, plain
+from analysis.format.lines import Line, length
 from analysis.objectives import TIME
 from analysis.overview.grid import program_names
 from analysis.overview.lines import entries, next_entry
@@ -33,6 +33,7 @@ from tests.support.results import (
     Study,
     in_table,
     left_out,
+    plain,
     record,
     spoilt,
     write,

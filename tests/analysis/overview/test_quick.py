@@ -12,14 +12,14 @@ from syrupy.assertion import SnapshotAssertion
 
 from analysis.answer import analyze
 from analysis.findings.answers import answers_of
-from analysis.format.lines import length, plain
+from analysis.format.lines import length
 from analysis.overview.lines import entries, next_entry
 from analysis.overview.settings import overviews_of
 from analysis.overview.terminal import overview_lines
 from analysis.results.sources import Results, open_results
 from tests.analysis.report.made_results import DIGEST, node
 from tests.support.golden import GoldenFile
-from tests.support.results import Record, Study, in_table, left_out, write
+from tests.support.results import Record, Study, in_table, left_out, plain, write
 
 TIMES_S = {"lulesh": 0.28, "mandelbrot": 0.66, "lu": 0.51}
 NO_PMU = "not supported by this node (no hardware PMU in this virtual machine)"

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from scipy import stats
 
-from analysis.format.lines import plain
 from analysis.objectives import TIME
 from analysis.overview.text import grid_lines
 from configs.app import Metric
@@ -19,6 +18,7 @@ from pinstudy.live_grid import LiveGrid
 from pinstudy.progress import TerminalProgress
 from tests.pinstudy.study.test_progress import outline
 from tests.runners.cases import PUBLISHED, case
+from tests.support.results import plain
 
 CASES = [
     case(table=1, number=number, mapping=mapping) for number, mapping in enumerate(PUBLISHED[:3], 1)
