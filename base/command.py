@@ -166,18 +166,16 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
 def output_of(
     command: Sequence[str],
     environment: Mapping[str, str] | None = None,
-    statuses: Sequence[int] = (0,),
     limit_s: float = LIMIT_S,
     with_stderr: bool = False,
 ) -> str | None:
     """Return what a command prints on stdout, or None when it cannot be started, hangs or fails.
 
-    It fails when its exit status is none of `statuses`, and hangs after `limit_s` seconds. With
-    `with_stderr` its stderr is appended. Raises ShortageError when the host lacks what a process
-    needs, which is not the command's fault.
+    It hangs after `limit_s` seconds. With `with_stderr` its stderr is appended. Raises
+    ShortageError when the host lacks what a process needs, which is not the command's fault.
     """
     answer = ask(command, limit_s, environment=environment)
-    if answer.problem or answer.status not in statuses:
+    if answer.problem or answer.status != 0:
         return None
     return answer.stdout + (answer.stderr if with_stderr else "")
 

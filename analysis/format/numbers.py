@@ -56,11 +56,11 @@ def fixed(value: float, decimals: int) -> str:
     return text.lstrip("-") if not text.strip("-0.") else text
 
 
-def decimals_left(half_width: float, most: int = 2) -> int:
+def decimals_left(half_width: float) -> int:
     """Return the decimals that an uncertainty leaves: half of its interval shows two digits."""
     if not (half_width > 0 and math.isfinite(half_width)):
         return 1
-    return min(most, 1 - math.floor(math.log10(half_width)))
+    return min(2, 1 - math.floor(math.log10(half_width)))
 
 
 def signed(value: float, decimals: int) -> str:

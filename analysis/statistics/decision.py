@@ -107,9 +107,7 @@ def tail_of_selected(p: float, critical: float, tail: float) -> float:
     return found if found > MIN_TAIL else 0.0
 
 
-def interval_of_selected(
-    difference: Difference, p_different: float, among: int = 1, level: float = ALPHA
-) -> Interval:
+def interval_of_selected(difference: Difference, p_different: float, among: int = 1) -> Interval:
     """Return the interval of a ratio that was told because of its p-value, the best of several.
 
     `p_different` is corrected: at most ALPHA led to its word. The choice among so many takes the
@@ -117,8 +115,8 @@ def interval_of_selected(
     a test of its own.
     """
     if difference.standard_error == 0 or not p_different > 0:
-        return difference.interval(1 - level / among)
-    tail = level / among / 2
+        return difference.interval(1 - ALPHA / among)
+    tail = ALPHA / among / 2
     p = difference.p_different
     near = tail_of_selected(p / 2, min(1.0, ALPHA * p / p_different) / 2, tail)
     less = difference.log_ratio < 0

@@ -186,13 +186,13 @@ def _mean_and_median(values: Array, axis: int) -> Array:
     return np.stack([values.mean(axis=axis), _median(values, axis=axis)])
 
 
-def expanded_level(n: int, level: float = LEVEL) -> float:
-    """Return the nominal level at which a bootstrap of n values covers about `level`.
+def expanded_level(n: int) -> float:
+    """Return the nominal level at which a bootstrap of n values covers about LEVEL.
 
     Bootstraps know neither the n - 1 of the variance nor Student's wider tails; both are put into
     the level (Hesterberg 2015, section 4.1: Phi(-sqrt(n / (n - 1)) t) for each tail).
     """
-    t = special.stdtrit(n - 1, (1 + level) / 2)
+    t = special.stdtrit(n - 1, (1 + LEVEL) / 2)
     return float(1 - 2 * special.ndtr(-np.sqrt(n / (n - 1)) * t))
 
 

@@ -15,10 +15,10 @@ _MAX_CHARACTERS = 64 * 1024
 _MAX_ITEMS = 64 * 1024
 
 
-def text_in(request: Mapping[str, Any], name: str, most: int = _MAX_CHARACTERS) -> str:
+def text_in(request: Mapping[str, Any], name: str) -> str:
     """Return a text of a request; raises ValueError for anything else, and for a NUL in it."""
     value = request.get(name)
-    if not isinstance(value, str) or len(value) > most or "\0" in value:
+    if not isinstance(value, str) or len(value) > _MAX_CHARACTERS or "\0" in value:
         raise ValueError(f"a request without {name}")
     return value
 
