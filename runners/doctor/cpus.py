@@ -1,7 +1,8 @@
 """What can be read and set of the CPUs.
 
-Core kinds, the CPUs that this process may use, governors, turbo, temperatures, throttling, settings
-that a tuning, or a study that is gone, has left changed, and whether the instruments were tested.
+Core kinds, the CPUs that this process may use, governors, turbo, mains or battery, temperatures,
+throttling, settings that a tuning, or a study that is gone, has left changed, and whether the
+instruments were tested.
 """
 
 from __future__ import annotations
@@ -9,14 +10,16 @@ from __future__ import annotations
 from base import PINSTUDY
 from base.cpulist import cpulists_by_value, format_cpulist
 from base.errors import UserError
-from base.reading import known
-from runners.doctor.capability import Capability, ProbedNode
+from base.reading import Unavailable, known
+from runners.doctor.capability import Capability, ProbedNode, State
 from runners.host.privileges import may_be_root
 from runners.measure.conditions.temperature import NO_SENSOR, Thermometer
 from runners.measure.conditions.throttling import ThrottleMeter
 from runners.node.cpufreq import BOOST, NO_TURBO, POLICIES, governor_label
 from runners.node.isolation import isolation_notes
+from runners.node.power_supply import NO_BATTERY, PLATFORM_PROFILE, read_power_supply
 from runners.prove.proof import latest_proof
+from runners.records.settings_of_runs import BATTERY
 from runners.settings.journal import STUDY, TUNE, Journal, open_journal
 from runners.settings.setting import POLICY_FILES, unwritable_file
 
@@ -101,6 +104,24 @@ def probe_turbo(node: ProbedNode) -> Capability:
         reason = f"{NO_TURBO} and {BOOST} are missing: not known whether it is on"
         return Capability("turbo", "missing", reason)
     return Capability("turbo", "ok", "on" if turbo else "off")
+
+
+def probe_power_supply(node: ProbedNode) -> Capability:
+    """Report whether the node runs from mains or battery, and its platform profile."""
+    name, supply = "power-supply", read_power_supply(node.tree)
+    if node.guest and isinstance(supply, Unavailable):
+        reason = "a virtual machine: supply and platform profile are its host's"
+        return Capability(name, "missing", reason, optional=True)
+    profile = known(node.tree.word(PLATFORM_PROFILE))
+    told = f"; platform profile {profile}" if profile else ""
+    if not isinstance(supply, Unavailable):
+        if supply == BATTERY:
+            reason = f"{supply}: the limits of power and turbo are often lower than on mains{told}"
+            return Capability(name, "limited", reason, "connect the adapter before you measure")
+        return Capability(name, "ok", f"{supply}{told}")
+    # A node without a battery cannot be on it.
+    state: State = "ok" if supply.reason == NO_BATTERY else "missing"
+    return Capability(name, state, f"{supply.reason}{told}", optional=state != "ok")
 
 
 def _settable(node: ProbedNode, state: str) -> Capability:

@@ -25,6 +25,7 @@ _OF_NODE: _Probes = {
     "energy-sources": counters.probe_energy_sources,
     "governor": cpus.probe_governor,
     "turbo": cpus.probe_turbo,
+    "power-supply": cpus.probe_power_supply,
     "temperatures": cpus.probe_temperatures,
     "throttle-counters": cpus.probe_throttling,
     "settings": cpus.probe_settings,

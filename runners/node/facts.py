@@ -24,6 +24,7 @@ from runners.node.cpufreq import CPUS, Cpufreq, policy_directories, read_mode, r
 from runners.node.instruction_sets import FLAG_FIELDS, isa_by_kind
 from runners.node.isolation import BOOT_OPTIONS, ISOLATED, PARTITIONS, TICKLESS
 from runners.node.power_limits import read_power_limits
+from runners.node.power_supply import PLATFORM_PROFILE
 from runners.node.scheduler import ON, read_itmt
 from runners.node.topology import Topology, topology_json
 
@@ -41,9 +42,7 @@ _TEXTS = {
     "clock_source": "/sys/devices/system/clocksource/clocksource0/current_clocksource",
 }
 _WORDS = {
-    # Which frequencies and sleep states the firmware prefers (Linux
-    # Documentation/ABI/testing/sysfs-platform_profile).
-    "platform_profile": "/sys/firmware/acpi/platform_profile",
+    "platform_profile": PLATFORM_PROFILE,
     "cache_aware_scheduling": CACHE_AWARE,
 }
 _NUMBERS = {

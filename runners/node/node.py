@@ -19,6 +19,7 @@ from runners.node.cpuinfo import first_block, is_guest
 from runners.node.discovery import read_topology
 from runners.node.facts import SMT, read_facts
 from runners.node.power_limits import limits_by_domain, read_power_limits
+from runners.node.power_supply import PLATFORM_PROFILE, read_power_supply
 from runners.node.scheduler import read_scheduler
 from runners.node.topology import Topology
 from runners.records.kept_facts import digest_facts
@@ -27,6 +28,7 @@ from runners.records.kept_facts import digest_facts
 _FACTS = ("kernel", "microcode")
 # A run during which one of these changed belongs to no case.
 _UNCHANGED = (
+    *("power_supply", "platform_profile"),
     *("governor_read", "epp", "min_khz", "max_khz", "turbo"),
     *("sched_energy_aware", "sched_itmt"),
     *("sched_ext", "sched_ext_scheduler", "sched_ext_loaded"),
@@ -107,14 +109,21 @@ def whole_node(node: Node, reserved: Collection[int] = ()) -> Node:
 
 
 def read_state(node: Node, cpus: Sequence[int]) -> Reading:
-    """Return how these CPUs are scaled, the scheduler, power limits, SMT, kernel and microcode."""
+    """Return how these CPUs are scaled, the scheduler, power, SMT, kernel and microcode."""
     scaling = read_cpufreq(node.root, cpus).state_of(cpus)
     absent = node.facts["unavailable"]
     of_boot = Reading(
         {name: node.facts[name] for name in _FACTS if name in node.facts},
         {name: absent[name] for name in _FACTS if name in absent},
     )
-    now = reading_of({"smt": node.tree.text(SMT), "power_limits": _power_limits(node.tree)})
+    now = reading_of(
+        {
+            "smt": node.tree.text(SMT),
+            "power_limits": _power_limits(node.tree),
+            "power_supply": read_power_supply(node.tree),
+            "platform_profile": node.tree.word(PLATFORM_PROFILE),
+        }
+    )
     return scaling | read_scheduler(node.tree) | of_boot | now
 
 
@@ -131,11 +140,15 @@ def _power_limits(tree: Tree) -> dict[str, dict[str, float]] | Unavailable:
 def state_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
     """Return in words which settings differ between two states; empty when none do."""
     return "; ".join(
-        f"{name.removesuffix('_read')} was {_shown(before.get(name))} before the run and "
-        f"{_shown(after.get(name))} after it"
-        for name in _UNCHANGED
-        if before.get(name) != after.get(name)
+        _change(name, before, after) for name in _UNCHANGED if before.get(name) != after.get(name)
     )
+
+
+def _change(name: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
+    was, now = _shown(before.get(name)), _shown(after.get(name))
+    if name == "power_supply" and name in before and name in after:
+        return f"the node went from {was} to {now} power"
+    return f"{name.removesuffix('_read')} was {was} before the run and {now} after it"
 
 
 def _shown(value: object) -> str:

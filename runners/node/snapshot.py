@@ -28,6 +28,7 @@ from runners.node.cpufreq import CPUS
 from runners.node.discovery import NODES, check_root
 from runners.node.isolation import BOOT_OPTIONS
 from runners.node.power_limits import POWERCAP
+from runners.node.power_supply import SUPPLIES, supply_directories
 
 FORMAT = 1
 FOLDER = "node"
@@ -81,6 +82,7 @@ _FILES = (
         )
         for zone in ("intel-rapl*", "intel-rapl*/intel-rapl*")
     ),
+    (SUPPLIES, ""),
     ("/sys/class/thermal/thermal_zone[0-9]*", "type temp"),
     *((directory, "") for directory in facts.VIRTUAL_NODES),
     ("/proc", "cmdline cpuinfo meminfo version"),
@@ -157,7 +159,9 @@ def take_snapshot(root: Path, with_names: bool = False) -> Snapshot:
     tree = Tree(root)
     check_root(tree)
     snapshot = Snapshot(with_names)
-    for pattern, names in (*_FILES, *_sensors(tree)):
+    # Not those of devices beside the node, whose names may be addresses.
+    supplies = [(path, "type online present status") for path in supply_directories(tree)]
+    for pattern, names in (*_FILES, *_sensors(tree), *supplies):
         for directory in _matching(tree, pattern):
             if not pattern.endswith("/*"):
                 snapshot.directories.add(directory)

@@ -320,7 +320,7 @@ class Outcome(Launch):
 
     status: str | None = None
     """`ok`, `failed`, `timeout`, `check-failed`, `placement-violated`, `settings-changed`
-    (governor, EPP, limits, turbo or scheduler changed, or a CPU went offline or came back),
+    (governor, EPP, limits, turbo, scheduler or supply changed, or a CPU went offline or came back),
     `clock-drifted` (a guest's clock drifted from the host's), `suspended` (the node slept while it
     ran), `interrupted`, or `skipped` (below)"""
     reason: str | None = ""
@@ -476,7 +476,7 @@ class State(Regions):
     """the cpufreq driver; `active`, `passive` or `guided` for a pstate driver"""
     driver_mode: str | None = None
     epp: str | None = None
-    """the energy performance preference after the run"""
+    """energy performance preference after the run"""
     min_khz: dict[str, str] | None = None
     """frequency limits in force: limit → CPUs"""
     max_khz: dict[str, str] | None = None
@@ -487,13 +487,16 @@ class State(Regions):
     sched_itmt: str | None = None
     """whether faster cores are preferred: `on`, `off`"""
     sched_ext: str | None = None
-    """its state; the loaded scheduler, or `none`; number of loads since the boot"""
+    """its state; the loaded scheduler, or `none`; loads since the boot"""
     sched_ext_scheduler: str | None = None
     sched_ext_loaded: Whole | None = None
     scheduler_loaded_s: Seconds | None = None
     """only if pinstudy loaded the scheduler: seconds since then"""
     scheduler_cpu_s: CpuTime | None = None
     """CPU seconds of its process, without its part in the kernel"""
+    power_supply: str | None = None
+    """[`mains`, `battery`](nodes.md#mains-or-battery); the firmware's profile"""
+    platform_profile: str | None = None
     power_limits: dict[str, dict[str, Number]] | None = None
     """after the run, per domain: `pl1_w` over `tau_s` and `pl2_w`, the long- and short-term limits
     in watts and seconds; `power_limits_before` only if they differed before it"""
@@ -515,7 +518,7 @@ class NodeAround(State):
     """increase of the throttle counters: `core_count`, `core_ms`, `package_count`, `package_ms`,
     and `…_power_limit_count` where the kernel counts them; sums over the node"""
     power_limit_note: str | None = ""
-    """a text if average package power was at or above the long-term limit (PL1)"""
+    """text if average package power was at or above the long-term limit (PL1)"""
     temperature_reference_c: dict[str, Celsius] | None = None
     """only with a `temperature_gate`: the packages' temperatures at the study's start"""
     gate_wait_s: Seconds | None = None

@@ -6,7 +6,7 @@ They are those that stay in force until somebody changes them, so that attempts 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 from base.text import one_line
 
@@ -22,9 +22,15 @@ SCHEDULING = {
     "sched_itmt": "ITMT",
     "sched_ext_scheduler": "scheduler of sched_ext",
 }
+# What a node runs from, as it is recorded, and the words for it.
+PowerSupply = Literal["mains", "battery"]
+MAINS: PowerSupply = "mains"
+BATTERY: PowerSupply = "battery"
+POWER_SUPPLY = "power supply"
+POWER = {"power_supply": POWER_SUPPLY, "platform_profile": "platform profile"}
 # The name that is recorded where sched_ext has loaded no scheduler.
 NO_SCHED_EXT = "none"
-_TEXTS = SCALING | SCHEDULING
+_TEXTS = SCALING | SCHEDULING | POWER
 _LIMITS = {"pl1_w": "PL1 of {} (W)", "tau_s": "window of PL1 of {} (s)", "pl2_w": "PL2 of {} (W)"}
 # The fields of a record that `settings_in` reads.
 FIELDS = (*_TEXTS, "power_limits")

@@ -29,14 +29,48 @@ from tests.runners.power_pmu_trees import (
 from tests.runners.powercap_trees import INTEL_CLIENT, powercap_tree, zone_folder
 from tests.support.limits import only_cpus
 from tests.support.ordinary_user import open_folder, ordinary_user
+from tests.support.power_supplies import SUPPLIES, plug_in, unplug
 from tests.support.studies import two_cpus
 from tests.support.trees import CPU, build_tree, spoilt, write
 
+PROFILE = "sys/firmware/acpi/platform_profile"
 POLICY = "/sys/devices/system/cpu/cpufreq/policy"
 
 
 def ask(root: Path, name: str, live: bool = False) -> dict[str, Capability]:
     return {found.name: found for found in probe(open_node(root), live, [name])}
+
+
+def test_mains_and_battery_are_told_with_the_platform_profile(tmp_path: Path) -> None:
+    root = build_tree(tmp_path, "adl0")
+    plug_in(root)
+    write(root, PROFILE, "balanced")
+    told = Capability("power-supply", "ok", "mains; platform profile balanced")
+    assert ask(root, "power-supply") == {"power-supply": told}
+    unplug(root)
+    (root / PROFILE).unlink()
+    told = ask(root, "power-supply")["power-supply"]
+    assert (told.state, told.hinders) == ("limited", True)
+    assert told.why == (
+        "battery: the limits of power and turbo are often lower than on mains; connect the "
+        "adapter before you measure"
+    )
+
+
+def test_a_node_without_a_battery_needs_none(tmp_path: Path) -> None:
+    root = build_tree(tmp_path, "adl0")
+    (root / SUPPLIES).mkdir(parents=True)
+    told = ask(root, "power-supply")["power-supply"]
+    assert (told.state, told.grant) == ("ok", "")
+    assert "no battery of the node" in told.reason
+
+
+def test_a_guest_says_once_that_its_host_has_supply_and_profile(tmp_path: Path) -> None:
+    root = build_tree(tmp_path, "kvm-guest")
+    found = probe(open_node(root), False, EVERY_NAME)
+    (told,) = (item for item in found if "platform profile" in item.why)
+    assert (told.name, told.state, told.hinders) == ("power-supply", "missing", False)
+    assert told.why == ("a virtual machine: supply and platform profile are its host's")
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from runners.node.snapshot import take_snapshot
 from runners.node.topology import topology_json
 from tests.runners.powercap_trees import INTEL_CLIENT
 from tests.support.machines import MACHINES
+from tests.support.power_supplies import SUPPLIES, add_supply, unplug
 from tests.support.trees import CPU, RECORDINGS, build_tree, spoilt, write
 
 EVERY_MACHINE = [*MACHINES, *(path.name.partition(".")[0] for path in RECORDINGS.glob("*.tar.xz"))]
@@ -94,6 +95,8 @@ def full_node(folder: Path) -> Path:
     write(root, "sys/class/dmi/id/product_name", "Workstation 7")
     write(root, "sys/class/dmi/id/bios_version", "1.2.3")
     write(root, "sys/firmware/acpi/platform_profile", "balanced")
+    unplug(root)
+    add_supply(root, "hid-00:1f:20:ab:cd:ef-battery", "Battery", scope="Device", status="Full")
     write(root, "sys/kernel/debug/sched/llc_balancing/enabled", "N")
     write(root, "proc/sys/kernel/sched_energy_aware", 1)
     write(root, "sys/kernel/sched_ext/state", "enabled")
@@ -125,6 +128,8 @@ def test_what_the_doctor_reads_is_all_in_it(tmp_path: Path) -> None:
     assert open_node(copy).facts["cpufreq"]["prefcore_ranking"] == {"166": "0"}
     state = read_state(open_node(copy), (0,)).fields
     assert (state["sched_energy_aware"], state["sched_ext_scheduler"]) == ("on", "lavd")
+    assert (state["power_supply"], state["platform_profile"]) == ("battery", "balanced")
+    assert not list((copy / SUPPLIES).glob("hid*")), "its name is an address"
     assert all((copy / mark).parent.is_dir() for mark in VIRTUAL)
     assert not (copy / "sys/class/hwmon/hwmon1/temp1_input").exists()
 

@@ -16,6 +16,8 @@ STATE: dict[str, Any] = {
     "epp": "balance_performance",
     "max_khz": {"5600000": "0", "4400000": "1"},
     "sched_itmt": "on",
+    "power_supply": "mains",
+    "platform_profile": "balanced",
     "power_limits": {"package-0": {"pl1_w": 125.0, "tau_s": 28.0, "pl2_w": 253.0}},
 }
 AS_IT_IS = case(governor="current")
@@ -40,6 +42,8 @@ def earlier(*runs: dict[str, Any]) -> EarlierSettings:
         ({"epp": "power"}, "EPP was 'balance_performance', now 'power'"),
         ({"governor_read": "performance"}, "governor was 'powersave', now 'performance'"),
         ({"sched_itmt": "off"}, "ITMT was 'on', now 'off'"),
+        ({"power_supply": "battery"}, "power supply was 'mains', now 'battery'"),
+        ({"platform_profile": "quiet"}, "platform profile was 'balanced', now 'quiet'"),
         (package(65.0), "PL1 of package-0 (W) was '125', now '65'"),
         (package(125.0, 8.0), "window of PL1 of package-0 (s) was '28', now '8'"),
         ({"max_khz": {"5600000": "0-1"}}, "highest frequency (kHz) was '5600000 on 0, 4400000 on"),
@@ -70,6 +74,9 @@ def test_what_a_case_sets_itself_is_compared_when_it_is_in_force() -> None:
     asked = case(governor="performance", scheduling=Scheduling(itmt="on"))
     settings = EarlierSettings()
     settings.add(asked.case_id, STATE | {"governor_read": "performance", "epp": "performance"})
+    # No governor chooses the supply.
+    unplugged = STATE | {"power_supply": "battery"}
+    assert "power supply" in settings.before_attempt(asked, unplugged)
     now = STATE | {"sched_itmt": "off"}
     assert settings.before_attempt(asked, now) == ""
     assert "EPP was 'performance'" in settings.before_run(asked, now)
