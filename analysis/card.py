@@ -50,7 +50,7 @@ from analysis.results.card_file import (
     ends_of,
 )
 from analysis.results.case import Case
-from analysis.results.caveats import daemons_of
+from analysis.results.caveats import daemons_of, power_supplies_of
 from analysis.results.node_facts import words_in
 from analysis.results.node_files import node_facts
 from analysis.results.sources import Results, open_results
@@ -166,6 +166,7 @@ def card_of(results: Results, answer: Answer) -> Card:
         versions=_versions(results),
         node=node,
         of_a_model=frame is not None and bool((frame["node"] == "virtual").any()),
+        power_supplies=() if frame is None else power_supplies_of(frame),
         unusual_priority=frame is not None and bool(frame["priority"].notna().any()),
         daemons=() if frame is None else tuple(n for n in daemons_of(frame) if n in UNITS),
         instruments=instruments,

@@ -33,7 +33,7 @@ _TEXTS = (
     "reason", "governor_read", "driver", "engine", "vcpu_mapping", "vcpu_selection", "vcpu_binding",
     "vcpu_cpus", "vm_accelerator", "algorithm", "implementation", "mpi", "ranks_by",
     "sched_energy_aware", "sched_ext_scheduler", REGION, "co_runner", "co_runner_cpus",
-    "co_runner_alone", *OF_SCHEDULING, "priority",
+    "co_runner_alone", *OF_SCHEDULING, "priority", "power_supply",
 )  # fmt: skip
 _COUNTS = (
     "table_number", "case_number", "repetition", "block", "order", "attempt", "ranks", "threads",

@@ -28,6 +28,7 @@ from configs.daemons import UNITS
 from runners.records.disturbances import DISTURBANCES
 from runners.records.latency_file import Nanoseconds
 from runners.records.placed_runs import PlacedRuns
+from runners.records.settings_of_runs import PowerSupply
 from runners.records.status import FINAL, INTERRUPTED
 
 if TYPE_CHECKING:
@@ -400,6 +401,8 @@ class Card(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, 
     """whether these are numbers of a [virtual node](../vnode/README.md)"""
     unusual_priority: bool = False
     """whether programs inherited a priority or scheduling class"""
+    power_supplies: tuple[PowerSupply, ...] = ()
+    """what the node ran from, as far as it is known"""
     daemons: Annotated[tuple[Daemon, ...], Meta(max_length=len(UNITS))] = ()
     """those of pinstudy's list that ran meanwhile and change frequencies, masks or interrupts"""
     instruments: Instruments | None
@@ -465,10 +468,7 @@ class Card(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, 
             yield caveats.emulated(beside_kvm="kvm" in accelerators)
         if self.node and any(kind.declared for kind in self.node.kinds):
             yield f"{caveats.DECLARED}: {self.node.kinds_text}"
-        if self.unusual_priority:
-            yield caveats.ran_with("an unusual priority")
-        if self.daemons:
-            yield caveats.running_meanwhile(self.daemons)
+        yield from self._conditions()
         if any(case.out_of_turn for case in self.cases):
             yield turns.FOOTNOTE
         versions = self.versions.get("pinstudy")
@@ -476,6 +476,13 @@ class Card(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, 
         yield f"from a card{made}: means and comparisons, without runs and notes on them"
         if self.instruments and self.instruments.off:
             yield f"instruments of the node: {self.instruments.summary}"
+
+    def _conditions(self) -> Iterator[str]:
+        if self.unusual_priority:
+            yield caveats.ran_with("an unusual priority")
+        yield from caveats.ran_on_battery(self.power_supplies)
+        if self.daemons:
+            yield caveats.running_meanwhile(self.daemons)
 
 
 def is_card(source: str) -> bool:

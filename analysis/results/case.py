@@ -50,8 +50,8 @@ class Circumstances:
     """What happened to the runs of a case.
 
     `drivers`, `governors_read` and `implementations` are the distinct ones of the averaged runs; so
-    are `energy_aware_read`, the states of energy-aware scheduling, and `schedulers_read`, those of
-    sched_ext.
+    are `energy_aware_read`, the states of energy-aware scheduling, `schedulers_read`, those of
+    sched_ext, and `power_supplies`, what the node ran from.
 
     `excluded` counts the runs that are not averaged by status; `unexplained` more were lost by
     causes that a source of means does not tell, None where it tells nothing of lost runs. `reasons`
@@ -69,6 +69,7 @@ class Circumstances:
     governors_read: Sequence[str] = ()
     energy_aware_read: Sequence[str] = ()
     schedulers_read: Sequence[str] = ()
+    power_supplies: Sequence[str] = ()
     implementations: Sequence[str] = ()
     excluded: Mapping[str, int] = field(default_factory=dict)
     unexplained: int | None = 0

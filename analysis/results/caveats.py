@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pandas as pd
@@ -21,7 +22,13 @@ from base.text import first_of, one_line, plural
 from runners.records.kept_facts import changed_variables
 from runners.records.line import TORN
 from runners.records.node_file import NodeFile
-from runners.records.settings_of_runs import GOVERNOR, SCHEDULING
+from runners.records.settings_of_runs import (
+    BATTERY,
+    GOVERNOR,
+    POWER_SUPPLY,
+    SCHEDULING,
+    PowerSupply,
+)
 from runners.records.status import OK
 
 RACED = (
@@ -95,6 +102,13 @@ def ran_with(priorities: str) -> str:
     )
 
 
+def ran_on_battery(supplies: Sequence[str]) -> Iterator[str]:
+    """Yield what is to be known of runs that were made on battery."""
+    if BATTERY in supplies:
+        what = "made" if len(supplies) == 1 else "some runs were made"
+        yield f"{what} on battery: limits of power and turbo are often lower than on mains"
+
+
 def running_meanwhile(daemons: Iterable[str]) -> str:
     """Return which daemons disturbed, or may have."""
     names = ", ".join(daemons)
@@ -106,11 +120,18 @@ def daemons_of(frame: pd.DataFrame) -> list[str]:
     return sorted({name for names in frame["daemons"].dropna() for name in names})
 
 
+def power_supplies_of(frame: pd.DataFrame) -> tuple[PowerSupply, ...]:
+    """Return what the node ran from, as far as it is known."""
+    found = set(frame["power_supply"].dropna())
+    return tuple(supply for supply in get_args(PowerSupply) if supply in found)
+
+
 def _conditions(frame: pd.DataFrame) -> Iterator[str]:
-    """Say which unusual priority programs ran with, and beside which daemons."""
+    """Say which unusual priority programs ran with, what fed the node, and beside which daemons."""
     if len(priorities := frame["priority"].dropna().unique()):
         in_some = " in some runs" if frame["priority"].isna().any() else ""
         yield ran_with(f"{' or '.join(priorities)}{in_some}")
+    yield from ran_on_battery(power_supplies_of(frame))
     if daemons := daemons_of(frame):
         yield running_meanwhile(daemons)
 
@@ -141,13 +162,13 @@ def _environments(frame: pd.DataFrame, folder: Path) -> str:
 def _moved(settings: SettingsSeen) -> list[str]:
     """Return each setting that had several values in the runs of a case, with the attempts.
 
-    The governor and the scheduler have notes of their own.
+    Governor, scheduler and power supply have notes of their own.
     """
     moved = {
         f"{name} {joined(_in_attempts(*value) for value in values.items())}": None
         for of_case in settings
         for name, values in of_case.items()
-        if len(values) > 1 and name not in (GOVERNOR, *SCHEDULING.values())
+        if len(values) > 1 and name not in (GOVERNOR, POWER_SUPPLY, *SCHEDULING.values())
     }
     return list(moved)
 

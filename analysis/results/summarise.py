@@ -58,6 +58,7 @@ def summarise(runs: Runs) -> list[Case]:
         "governors_read": _distinct(cases, good, "governor_read"),
         "energy_aware_read": _distinct(cases, good, "sched_energy_aware"),
         "schedulers_read": _distinct(cases, good, "sched_ext_scheduler"),
+        "power_supplies": _distinct(cases, good, "power_supply"),
         "implementations": _distinct(cases, good, "implementation"),
         "unproved": _unproved(cases, good),
         "placed": _placed(cases, good, bad),

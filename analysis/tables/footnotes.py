@@ -28,6 +28,7 @@ def table_footnotes(cases: Sequence[Case]) -> Iterator[str]:
     yield from _governors(cases)
     yield from _energy_aware(cases)
     yield from _schedulers(cases)
+    yield from _power_supplies(cases)
     yield from _numbers_of_several(cases)
 
 
@@ -198,6 +199,15 @@ def _schedulers(cases: Sequence[Case]) -> Iterator[str]:
         )
         where = "all runs that are averaged" if all_runs else f"runs of {_numbers(of)}"
         yield one_line(f"scheduled by {name} (sched_ext), not by the kernel's own: {where}", None)
+
+
+def _power_supplies(cases: Sequence[Case]) -> Iterator[str]:
+    """Yield which rows ran on battery, where not all did."""
+    rows = _rows_by_value(cases, lambda case: case.circumstances.power_supplies)
+    if len(rows) > 1:
+        where = ", ".join(f"{supply} in {_numbers(found)}" for supply, found in rows.items())
+        what = "these rows differ in their limits of power, too"
+        yield one_line(f"power supply: {where}: {what}", None)
 
 
 def _rows_by_value(

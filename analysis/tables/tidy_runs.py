@@ -102,7 +102,10 @@ COLUMNS = (
         "the [co-runner](co-runners.md), its CPUs, and its case alone",
     ),
     RunColumns(
-        ("governor_read", "driver", "sched_energy_aware", "sched_ext_scheduler"),
+        (
+            *("governor_read", "driver", "sched_energy_aware", "sched_ext_scheduler"),
+            "power_supply",
+        ),
         "settings in force, as read after the run",
     ),
     RunColumns(

@@ -47,6 +47,9 @@ def caveats_of(
     if comparison is not None and baseline is not None:
         if tool := loaded_at_start(case.summary, baseline.summary):
             yield _of(case, "loaded at start", tool=tool)
+        mine, its = (compared.summary.circumstances.power_supplies for compared in (case, baseline))
+        if mine and its and set(mine) != set(its):
+            yield _of(case, "unlike power supply", supplies=list(mine), baseline_supplies=list(its))
         yield from _of_comparison(case, baseline, comparison, margin, among)
 
 

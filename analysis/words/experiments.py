@@ -152,7 +152,7 @@ def _extreme(label: str, found: tuple[CaseFinding, Comparison]) -> str:
 
 
 # What limits a ratio of one case, wherever it stands.
-_OF_RATIOS = ("lost too many", "modes", "loaded at start", "unlike means")
+_OF_RATIOS = ("lost too many", "modes", "loaded at start", "unlike power supply", "unlike means")
 
 
 def case_notes(

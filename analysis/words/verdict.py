@@ -164,6 +164,10 @@ TEMPLATES: Mapping[str, str | Callable[[Facts], str]] = {
     ),
     # Of a comparison.
     "loaded at start": "{tool} is loaded into one of both, and its start is in the numbers",
+    "unlike power supply": lambda facts: (
+        f"ran on {' and '.join(facts['supplies'])}, the baseline on "
+        f"{' and '.join(facts['baseline_supplies'])}"
+    ),
     "means disagree": lambda facts: (
         f"{_percent_of(facts['mean_ratio'], 3)} by the means, which rare runs move"
     ),

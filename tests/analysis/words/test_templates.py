@@ -112,6 +112,7 @@ FACTS = {
     "reason": "the node has no E-cores", "reasons": ("no RAPL here",), "by_cause": {"timeout": 12},
     "excluded": {"failed": 10}, "disturbance": SHARED, "tool": "likwid-pin", "unit": "s",
     "tasks": [{"command": "python3", "runs": 41, "most_s": 1.9}] * 3, "said": "2 of 10 about 38 s",
+    "supplies": ["battery"], "baseline_supplies": ["mains"],
     "modes": [{"runs": 2, "pairs": 2, "about": 38.0, "ratio": 0.95},
               {"runs": 8, "pairs": 8, "about": 42.0, "ratio": 1.05}],
     "names": ("paper/node1", "paper/node2"), "compared_by": ("Gflop/s (rate)",),
