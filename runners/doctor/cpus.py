@@ -15,7 +15,14 @@ from runners.doctor.capability import Capability, ProbedNode, State
 from runners.host.privileges import may_be_root
 from runners.measure.conditions.temperature import NO_SENSOR, Thermometer
 from runners.measure.conditions.throttling import ThrottleMeter
-from runners.node.cpufreq import BOOST, NO_TURBO, POLICIES, governor_label
+from runners.node.cpufreq import (
+    BOOST,
+    DYNAMIC_EPP,
+    NO_TURBO,
+    POLICIES,
+    dynamic_epp_off,
+    governor_label,
+)
 from runners.node.isolation import isolation_notes
 from runners.node.power_supply import NO_BATTERY, PLATFORM_PROFILE, read_power_supply
 from runners.prove.proof import latest_proof
@@ -92,6 +99,9 @@ def probe_governor(node: ProbedNode) -> Capability:
         problem = problem or f"no policy covers CPUs {format_cpulist(left)}"
     if problem:
         return Capability("governor", "limited", f"{state}; {problem}")
+    if cpufreq.dynamic_epp:
+        reason = f"{state}; amd-pstate's {DYNAMIC_EPP} is on: it moves the EPP during runs"
+        return Capability("governor", "limited", reason, dynamic_epp_off(node.tree))
     if not node.live:
         return Capability("governor", "ok", f"{state}; setting it was not tried")
     return _settable(node, state)
@@ -110,7 +120,7 @@ def probe_power_supply(node: ProbedNode) -> Capability:
     """Report whether the node runs from mains or battery, and its platform profile."""
     name, supply = "power-supply", read_power_supply(node.tree)
     if node.guest and isinstance(supply, Unavailable):
-        reason = "a virtual machine: supply and platform profile are its host's"
+        reason = "a virtual machine: supply, platform profile and dynamic EPP are its host's"
         return Capability(name, "missing", reason, optional=True)
     profile = known(node.tree.word(PLATFORM_PROFILE))
     told = f"; platform profile {profile}" if profile else ""

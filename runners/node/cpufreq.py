@@ -3,6 +3,11 @@
 A governor's name means little without its driver: `powersave` is the lowest frequency under
 acpi-cpufreq, and dynamic under intel_pstate and amd-pstate in active mode (Linux
 Documentation/admin-guide/pm/cpufreq.rst and intel_pstate.rst). The two are read together.
+
+With dynamic EPP, amd-pstate itself moves the EPP when the node goes from mains to battery or gets
+another platform profile. Linux 7.1 and 7.2 have a switch for all CPUs, and refuse other EPPs while
+it is on; from 7.3 on it is an EPP of a policy, and writing another one ends it (amd-pstate.rst,
+"Dynamic energy performance profile"; drivers/cpufreq/amd-pstate.c since commit b7294b627598).
 """
 
 from __future__ import annotations
@@ -12,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from base import PINSTUDY
 from base.cpulist import cpulists_by_value, format_cpulist
 from base.reading import Reading, Unavailable, known, reading_of
 from runners.host.tree import Tree
@@ -20,6 +26,10 @@ CPUS = "/sys/devices/system/cpu"
 POLICIES = f"{CPUS}/cpufreq"
 # 1 means off in the file of intel_pstate, and on in that of other drivers.
 NO_TURBO, BOOST = f"{CPUS}/intel_pstate/no_turbo", f"{POLICIES}/boost"
+DYNAMIC_EPP = "dynamic EPP"
+# Linux 7.1 and 7.2; from 7.3 on a policy's EPP reads `dynamic(profile:NAME)` instead.
+_DYNAMIC_EPP_SWITCH = f"{CPUS}/amd_pstate/dynamic_epp"
+_DYNAMIC = "dynamic"
 
 # The files of a policy, by the attributes of Policy; the limits are in kHz.
 _TEXTS = {
@@ -63,12 +73,14 @@ class Cpufreq:
 
     `turbo` is whether frequencies above the base may be used, `mode` the mode of the pstate
     driver (active, passive, guided, off); each is None where the node does not report it.
+    `dynamic_epp` is whether amd-pstate moves the EPP of one of them by itself.
     """
 
     policies: tuple[Policy, ...]
     reason: str = ""
     turbo: bool | None = None
     mode: str | None = None
+    dynamic_epp: bool = False
 
     def directories(self, cpus: Collection[int]) -> tuple[str, ...]:
         """Return the directories of the policies that scale these CPUs."""
@@ -84,9 +96,14 @@ class Cpufreq:
         return f"the governor {governor} is not in force (but {_listed(found)})"
 
     def offer_problem(self, governor: str, cpus: Collection[int]) -> str | None:
-        """Return why `governor` is not offered on these CPUs; None when it is."""
+        """Return why `governor` cannot be had on these CPUs; None when it can."""
         if missing := self._without_policy(governor, cpus):
             return missing
+        if self.dynamic_epp and self.in_force_problem(governor, cpus):
+            return (
+                f"the EPP of the governor {governor} cannot be held: amd-pstate's {DYNAMIC_EPP} "
+                f"moves it ({PINSTUDY} doctor says what turns it off)"
+            )
         for policy in self._policies_of(cpus):
             if governor in (policy.governor, *policy.governors):
                 continue
@@ -120,7 +137,9 @@ class Cpufreq:
                 fields[name] = {str(khz): on for khz, on in found.items()}
             else:
                 fields[name] = _listed(found)
-        for name, value in (("driver_mode", self.mode), ("turbo", self.turbo)):
+        modes = (self.mode, DYNAMIC_EPP if self.dynamic_epp else None)
+        mode = ", ".join(filter(None, modes)) or None
+        for name, value in (("driver_mode", mode), ("turbo", self.turbo)):
             if value is None:
                 unavailable[name] = self.reason or "the driver does not tell it"
             else:
@@ -163,7 +182,25 @@ def read_cpufreq(root: Path, cpus: Iterable[int] | None = None) -> Cpufreq:
         if wanted is None or wanted.intersection(of)
     )
     reason = "" if directories else f"no frequency scaling here ({POLICIES} has no policy)"
-    return Cpufreq(policies, reason, read_turbo(tree), read_mode(tree))
+    switched = tree.text(_DYNAMIC_EPP_SWITCH) == "enabled"
+    dynamic = switched or any((policy.epp or "").startswith(_DYNAMIC) for policy in policies)
+    return Cpufreq(policies, reason, read_turbo(tree), read_mode(tree), dynamic)
+
+
+def dynamic_epp(tree: Tree) -> bool | Unavailable:
+    """Return whether amd-pstate moves the EPP by itself; `Unavailable` without any EPP."""
+    cpufreq = read_cpufreq(tree.root)
+    if not any(policy.epp for policy in cpufreq.policies):
+        return Unavailable(cpufreq.reason or "the driver has no EPP")
+    return cpufreq.dynamic_epp
+
+
+def dynamic_epp_off(tree: Tree) -> str:
+    """Return the command that turns dynamic EPP off."""
+    if known(tree.text(_DYNAMIC_EPP_SWITCH)) is not None:
+        return f"echo disabled | sudo tee {_DYNAMIC_EPP_SWITCH}"
+    epps = f"{POLICIES}/policy*/{_TEXTS['epp']}"
+    return f"echo balance_performance | sudo tee {epps}"
 
 
 def policy_directories(tree: Tree) -> dict[int, str]:

@@ -95,7 +95,7 @@ _NAMES = frozenset(
         # frequency and sleep states; `intel_pstate=no_cas` disables capacity-aware scheduling
         *("intel_pstate", "amd_pstate", "amd_prefcore", "cpufreq.default_governor", "idle"),
         *("cpufreq.off", "cpuidle.off", "cpuidle.governor", "intel_idle.max_cstate"),
-        *("processor.max_cstate", "int_pln_enable", "cpuidle_haltpoll.force"),
+        *("processor.max_cstate", "int_pln_enable", "cpuidle_haltpoll.force", "amd_dynamic_epp"),
         # interrupts that hold a hardware counter, and clocks
         *("nmi_watchdog", "nowatchdog", "nosoftlockup", "clocksource", "tsc", "hpet"),
         # memory

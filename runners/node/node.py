@@ -14,7 +14,7 @@ from base.files import sha256_of_json
 from base.reading import Reading, Unavailable, known, reading_of
 from base.text import safe_name
 from runners.host.tree import Tree
-from runners.node.cpufreq import Cpufreq, read_cpufreq
+from runners.node.cpufreq import DYNAMIC_EPP, Cpufreq, read_cpufreq
 from runners.node.cpuinfo import first_block, is_guest
 from runners.node.discovery import read_topology
 from runners.node.facts import SMT, read_facts
@@ -148,7 +148,10 @@ def _change(name: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> s
     was, now = _shown(before.get(name)), _shown(after.get(name))
     if name == "power_supply" and name in before and name in after:
         return f"the node went from {was} to {now} power"
-    return f"{name.removesuffix('_read')} was {was} before the run and {now} after it"
+    text = f"{name.removesuffix('_read')} was {was} before the run and {now} after it"
+    if name == "epp" and DYNAMIC_EPP in (before.get("driver_mode") or ""):
+        return f"{text}, by amd-pstate's {DYNAMIC_EPP}"
+    return text
 
 
 def _shown(value: object) -> str:

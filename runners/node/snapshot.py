@@ -66,7 +66,7 @@ _FILES = (
     ),
     (f"{facts.UNCORE}/*", "min_freq_khz max_freq_khz"),
     (f"{CPUS}/intel_pstate", "status no_turbo hwp_dynamic_boost min_perf_pct max_perf_pct"),
-    (f"{CPUS}/amd_pstate", "status"),
+    (f"{CPUS}/amd_pstate", "status dynamic_epp"),
     (NODES, "online"),
     (f"{NODES}/node[0-9]*", "cpulist cpumap"),
     ("/sys/devices/*", "cpus"),

@@ -473,7 +473,8 @@ class State(Regions):
     """the governor in force, read before and after the run; with CPUs where they differ"""
     governor_read: str | None = None
     driver: str | None = None
-    """the cpufreq driver; `active`, `passive` or `guided` for a pstate driver"""
+    """the cpufreq driver; a pstate driver's `active`, `passive`, `guided` or `active, dynamic
+    EPP`"""
     driver_mode: str | None = None
     epp: str | None = None
     """energy performance preference after the run"""

@@ -200,6 +200,34 @@ def test_a_run_whose_settings_somebody_changed_is_not_averaged(node: Namespace, 
     }
 
 
+def test_under_dynamic_epp_no_governor_is_set_and_its_cause_is_named(
+    node: Namespace, gate: Gate
+) -> None:
+    for policy in node.cpufreq.glob("policy*"):
+        (policy / EPP).write_text("dynamic(profile:performance)\n")
+    before = node.settings()
+    gate.close()
+    running = node.start(*study("short"))
+    gate.wait_for_run(running)
+    moved = "dynamic(profile:balance_performance)"
+    for policy in node.cpufreq.glob("policy*"):
+        (policy / EPP).write_text(f"{moved}\n")
+    gate.open()
+    running.communicate(timeout=HANG_S)
+    runs = records(node.folder)
+    left_out = [run for run in runs if run["status"] == "skipped"]
+    assert {run["governor"] for run in left_out} == {"performance"}
+    assert all("cannot be held: amd-pstate's dynamic EPP" in run["reason"] for run in left_out)
+    (changed,) = (run for run in runs if run["status"] == "settings-changed")
+    assert changed["reason"].endswith(f"{moved} after it, by amd-pstate's dynamic EPP")
+    good = [run for run in runs if run["status"] == "ok"]
+    assert {(run["governor"], run["epp"]) for run in good} == {("powersave", moved)}
+    assert all(run["driver_mode"].endswith("dynamic EPP") for run in good)
+    assert {name for name, text in node.settings().items() if text != before[name]} == {
+        f"policy{cpu}/{EPP}" for cpu in os.sched_getaffinity(0)
+    }
+
+
 def test_a_setting_that_cannot_be_put_back_is_reported_and_kept_for_restore(
     node: Namespace, gate: Gate
 ) -> None:

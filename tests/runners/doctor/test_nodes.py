@@ -68,9 +68,22 @@ def test_a_node_without_a_battery_needs_none(tmp_path: Path) -> None:
 def test_a_guest_says_once_that_its_host_has_supply_and_profile(tmp_path: Path) -> None:
     root = build_tree(tmp_path, "kvm-guest")
     found = probe(open_node(root), False, EVERY_NAME)
-    (told,) = (item for item in found if "platform profile" in item.why)
+    (told,) = (item for item in found if "platform profile" in item.why or "EPP" in item.why)
     assert (told.name, told.state, told.hinders) == ("power-supply", "missing", False)
-    assert told.why == ("a virtual machine: supply and platform profile are its host's")
+    assert told.why == (
+        "a virtual machine: supply, platform profile and dynamic EPP are its host's"
+    )
+
+
+def test_dynamic_epp_is_named_with_what_turns_it_off(tmp_path: Path) -> None:
+    root = build_tree(tmp_path, "adl0")
+    switch = f"{CPU}/amd_pstate/dynamic_epp"
+    write(root, switch, "enabled")
+    told = ask(root, "governor")["governor"]
+    assert (told.state, told.grant) == ("limited", f"echo disabled | sudo tee /{switch}")
+    assert "amd-pstate's dynamic EPP is on: it moves the EPP during runs" in told.reason
+    write(root, switch, "disabled")
+    assert ask(root, "governor")["governor"].state == "ok"
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from runners.node.cpufreq import governor_label, read_cpufreq
+from base.reading import Unavailable
+from runners.host.tree import Tree
+from runners.node.cpufreq import dynamic_epp, dynamic_epp_off, governor_label, read_cpufreq
+from runners.node.node import state_changes
 from tests.support.machines import INTEL, policy
 from tests.support.trees import CPU, Machine, build_tree, singles, write
 
@@ -93,6 +96,68 @@ def test_the_state_of_a_run_is_that_of_its_cpus(tmp_path: Path) -> None:
     mixed = cpufreq.state_of((7, 8, 9)).fields
     assert mixed["governor_read"] == "powersave on 7,9, performance on 8"
     assert mixed["max_khz"] == {"5700000": "7", "4400000": "8-9"}
+
+
+def amd(folder: Path, epp: str, switch: str | None = None) -> Path:
+    """Return a node under amd-pstate, with its EPP and the switch that Linux 7.1 and 7.2 have."""
+    files = {f"{CPU}/amd_pstate/status": "active"}
+    if switch is not None:
+        files[f"{CPU}/amd_pstate/dynamic_epp"] = switch
+    of_cpu = policy(5_000_000, driver="amd-pstate-epp") | {"energy_performance_preference": epp}
+    return build_tree(folder, Machine(singles("0-1"), policies={"0-1": of_cpu}, files=files))
+
+
+@pytest.mark.parametrize(
+    ("epp", "switch", "mode", "off"),
+    [
+        ("balance_performance", "disabled", "active", None),
+        ("balance_performance", None, "active", None),
+        ("128", None, "active", None),
+        (
+            *("performance", "enabled", "active, dynamic EPP"),
+            "echo disabled | sudo tee /sys/devices/system/cpu/amd_pstate/dynamic_epp",
+        ),
+        # As Linux 7.3 prints it.
+        (
+            *("dynamic(profile:balance_performance)", None, "active, dynamic EPP"),
+            "echo balance_performance | sudo tee "
+            "/sys/devices/system/cpu/cpufreq/policy*/energy_performance_preference",
+        ),
+    ],
+)
+def test_dynamic_epp_is_known_of_old_and_new_kernels(
+    tmp_path: Path, epp: str, switch: str | None, mode: str, off: str | None
+) -> None:
+    root = amd(tmp_path, epp, switch)
+    cpufreq = read_cpufreq(root)
+    assert cpufreq.dynamic_epp == dynamic_epp(Tree(root)) == (off is not None)
+    assert cpufreq.mode == "active", "the mode of the driver is a fact of the boot"
+    fields = cpufreq.state_of((0, 1)).fields
+    assert (fields["driver_mode"], fields["epp"]) == (mode, epp)
+    refused = cpufreq.offer_problem("performance", (0,))
+    if off is None:
+        assert refused is None
+    else:
+        assert refused is not None and "the EPP of the governor performance cannot be" in refused
+        assert dynamic_epp_off(Tree(root)) == off
+    # What is in force needs no change.
+    assert cpufreq.offer_problem("powersave", (0, 1)) is None
+
+
+def test_a_node_without_an_epp_has_no_dynamic_one(tmp_path: Path) -> None:
+    assert isinstance(dynamic_epp(Tree(build_tree(tmp_path, "kvm-guest"))), Unavailable)
+
+
+def test_an_epp_that_dynamic_epp_moved_has_that_cause(tmp_path: Path) -> None:
+    root = amd(tmp_path, "performance", "enabled")
+    before = read_cpufreq(root).state_of((0, 1)).fields
+    for cpu in (0, 1):
+        write(root, f"{POLICIES}/policy{cpu}/energy_performance_preference", "balance_performance")
+    after = read_cpufreq(root).state_of((0, 1)).fields
+    assert state_changes(before, after) == (
+        "epp was performance before the run and balance_performance after it, by amd-pstate's "
+        "dynamic EPP"
+    )
 
 
 @pytest.mark.parametrize("spoil", ["", "garbage", "-1", "1e6", "5.2", "5_000", "\u0663"])

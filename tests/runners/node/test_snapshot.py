@@ -97,6 +97,7 @@ def full_node(folder: Path) -> Path:
     write(root, "sys/firmware/acpi/platform_profile", "balanced")
     unplug(root)
     add_supply(root, "hid-00:1f:20:ab:cd:ef-battery", "Battery", scope="Device", status="Full")
+    write(root, f"{CPU}/amd_pstate/dynamic_epp", "disabled")
     write(root, "sys/kernel/debug/sched/llc_balancing/enabled", "N")
     write(root, "proc/sys/kernel/sched_energy_aware", 1)
     write(root, "sys/kernel/sched_ext/state", "enabled")
@@ -129,6 +130,7 @@ def test_what_the_doctor_reads_is_all_in_it(tmp_path: Path) -> None:
     state = read_state(open_node(copy), (0,)).fields
     assert (state["sched_energy_aware"], state["sched_ext_scheduler"]) == ("on", "lavd")
     assert (state["power_supply"], state["platform_profile"]) == ("battery", "balanced")
+    assert (copy / CPU / "amd_pstate/dynamic_epp").is_file()
     assert not list((copy / SUPPLIES).glob("hid*")), "its name is an address"
     assert all((copy / mark).parent.is_dir() for mark in VIRTUAL)
     assert not (copy / "sys/class/hwmon/hwmon1/temp1_input").exists()
