@@ -209,7 +209,7 @@ transaction() {
 # and disabled; an administrator's are left alone.
 slurm_packages() {
     local services=() service
-    for service in munge slurmctld slurmd; do
+    for service in munge slurmctld slurmd slurmdbd; do
         command -v "${service/%munge/munged}" >/dev/null || services+=("$service")
     done
     system_packages python build run slurm

@@ -9,21 +9,33 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shlex
+import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.slurm.cluster_files import ADDRESSES, LOGIN, NODES, Shape, write_files
+from tests.slurm.cluster_files import (
+    ADDRESSES,
+    LOGIN,
+    NODES,
+    Shape,
+    settings_file,
+    write_files,
+)
 from tests.support.tools import ROOT, missing, need_tool
 from tests.support.wait import HANG_S, until
 
 HERE = Path(__file__).resolve().parent
 PINSTUDY = str(ROOT / "bin" / "pinstudy")
 TOOLS = ("slurmctld", "slurmd", "sbatch", "munged", "ip", "unshare", "nsenter")
+DATABASE_TOOLS = ("slurmdbd", "sacctmgr", "mariadb-install-db")
+# Fedora and RHEL have the server where only its unit looks.
+_SERVER_PATH = f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/usr/libexec"
 
 
 class Cluster:
-    """A running cluster; its files are in `folder`, which all nodes share."""
+    """A running cluster, or two; their files are in `folder`, which all nodes share."""
 
     def __init__(self, folder: Path, shape: Shape | None = None) -> None:
         """Make the nodes and start Slurm; returns when all of them are idle."""
@@ -32,15 +44,20 @@ class Cluster:
         self.local = folder / "local"
         # A separate file system, see `resize_small`.
         self.small = folder / "small"
+        shape = shape or Shape()
+        self._clusters = shape.clusters
+        self._first_cluster = next(iter(self._clusters))
+        self._database, self._socket = folder / "database", folder / "run" / "mariadbd.socket"
         self._environment = _environment() | {
-            "SLURM_CONF": str(folder / "slurm.conf"),
+            "SLURM_CONF": str(settings_file(folder, self._first_cluster)),
+            "MYSQL_UNIX_PORT": str(self._socket),
             "PINSTUDY_STATE": str(self.local / "state"),
         }
-        write_files(folder, shape or Shape())
+        write_files(folder, shape)
         self._first = self._start_namespaces()
         try:
             self._processes = dict(self._started_nodes())
-            self._start_daemons()
+            self._start_daemons(shape)
         except BaseException:
             self.stop()
             raise
@@ -73,16 +90,23 @@ class Cluster:
         """Give the file system `small` another size, such as 64k."""
         self.checked("mount", "-o", f"remount,size={size}", str(self.small))
 
-    def jobs(self) -> dict[str, str]:
+    def jobs(self, cluster: str = "") -> dict[str, str]:
         """Return the state of every job that Slurm knows, by the id of the job or array task."""
-        lines = self.checked("squeue", "--noheader", "--array", "--states=all", "--format=%i|%T")
+        asked = ("--noheader", "--array", "--states=all", "--format=%i|%T")
+        lines = self._of_cluster(cluster, "squeue", *asked)
         return dict(line.split("|") for line in lines.splitlines())
 
-    def live_jobs(self) -> list[str]:
-        return self.checked("squeue", "--noheader", "--array", "--format=%i").split()
+    def live_jobs(self, cluster: str = "") -> list[str]:
+        return self._of_cluster(cluster, "squeue", "--noheader", "--array", "--format=%i").split()
+
+    def end_jobs(self) -> None:
+        for cluster in self._clusters:
+            for job in self.live_jobs(cluster):
+                self._of_cluster(cluster, "scancel", job)
+        self.wait_for_jobs()
 
     def wait_for_jobs(self) -> None:
-        until(lambda: not self.live_jobs(), what="all jobs have ended")
+        until(lambda: not any(map(self.live_jobs, self._clusters)), what="all jobs have ended")
 
     @contextlib.contextmanager
     def mounted(self, node: str, *what: str) -> Iterator[None]:
@@ -97,29 +121,34 @@ class Cluster:
         """Kill Slurm's daemon on a node; its jobs live on."""
         self.on(node, "kill", "-KILL", self._pid_file(node).read_text().strip())
 
-    def stop_controller(self) -> None:
+    def stop_controller(self, cluster: str = "") -> None:
         """End Slurm's controller in good order; jobs live on."""
-        file = self._pid_file(LOGIN)
+        file = self._pid_file(cluster or self._first_cluster)
         self.checked("kill", file.read_text().strip())
         # It removes the file when it has saved everything.
         until(lambda: not file.exists(), what="the controller has ended")
 
-    def start_daemon(self, node: str) -> None:
-        """Start Slurm's daemon on a node, or its controller on the login node."""
-        if node == LOGIN:
-            self.on(node, "slurmctld")
-        else:
-            self.on(node, "slurmd", "-N", node)
+    def start_controller(self, cluster: str = "") -> None:
+        self._of_cluster(cluster, "slurmctld")
 
     def wait_for_nodes(self) -> None:
-        until(self._all_idle, what="all nodes are idle")
+        until(lambda: all(map(self._all_idle, self._clusters)), what="all nodes are idle")
 
-    def _all_idle(self) -> bool:
-        done = self.run("sinfo", "--noheader", "--Node", "--format=%N %T")
-        return done.stdout.split("\n")[:-1] == [f"{node} idle" for node in NODES]
+    def _all_idle(self, cluster: str) -> bool:
+        # By the cluster's name, if there are several: the database must know its controller.
+        where = (f"--clusters={cluster}",) if len(self._clusters) > 1 else ()
+        done = self.run("sinfo", *where, "--noheader", "--Node", "--format=%N %T")
+        idle = [f"{node} idle" for node in self._clusters[cluster]]
+        return [line for line in done.stdout.splitlines() if "CLUSTER:" not in line] == idle
 
-    def _pid_file(self, node: str) -> Path:
-        return self.folder / "run" / ("slurmctld.pid" if node == LOGIN else f"{node}.pid")
+    def _of_cluster(self, cluster: str, *command: str) -> str:
+        """Run a command on the login node as if the cluster, by default the first, were its own."""
+        file = settings_file(self.folder, cluster or self._first_cluster)
+        return self.checked("env", f"SLURM_CONF={file}", *command)
+
+    def _pid_file(self, daemon: str) -> Path:
+        """Return the file of a node's daemon or of a cluster's controller, by its name."""
+        return self.folder / "run" / f"{daemon}.pid"
 
     def _start_namespaces(self) -> subprocess.Popen[str]:
         return subprocess.Popen(
@@ -145,7 +174,7 @@ class Cluster:
             yield line.split()
         missing(f"no cluster can be made here: {self._first.stderr.read().strip()}")
 
-    def _start_daemons(self) -> None:
+    def _start_daemons(self, shape: Shape) -> None:
         munge = self.folder / "munge"
         self.checked(
             "munged",
@@ -155,9 +184,35 @@ class Cluster:
             *(f"--pid-file={munge / 'pid'}", f"--log-file={munge / 'log'}"),
             *(f"--seed-file={munge / 'seed'}", "--num-threads=2"),
         )
-        for node in (LOGIN, *NODES):
-            self.start_daemon(node)
+        if shape.two_clusters:
+            self._start_database()
+        for cluster, nodes in self._clusters.items():
+            self.start_controller(cluster)
+            for node in nodes:
+                file = settings_file(self.folder, cluster)
+                self.on(node, "env", f"SLURM_CONF={file}", "slurmd", "-N", node)
         self.wait_for_nodes()
+
+    def _start_database(self) -> None:
+        """Start MariaDB without a network, and Slurm's daemon for it, which knows the clusters."""
+        server = shutil.which("mariadbd", path=_SERVER_PATH) or missing("mariadbd is missing")
+        # In memory: it waits for the disk a thousand times while it is made.
+        self.checked("mount", "-t", "tmpfs", "tmpfs", str(self._database))
+        data = f"--datadir={self._database}"
+        own = ("--no-defaults", "--user=root", data, "--innodb-log-file-size=4M")
+        self.checked("mariadb-install-db", *own, "--skip-test-db")
+        log = shlex.quote(str(self.folder / "log" / "mariadbd.log"))
+        self.checked(
+            *("sh", "-c", f'"$@" >{log} 2>&1 &', "sh", server),
+            *(*own, "--skip-networking", f"--socket={self._socket}"),
+        )
+        until(self._socket.exists, what="the database answers")
+        self.checked("slurmdbd")
+        clusters = ",".join(self._clusters)
+        until(
+            lambda: self.run("sacctmgr", "--immediate", "add", "cluster", clusters).returncode == 0,
+            what="the database knows the clusters",
+        )
 
     def _run(self, node: str, command: tuple[str, ...]) -> subprocess.CompletedProcess[str]:
         enter = ["nsenter", f"--target={_child_of(self._first.pid)}", "--pid", *_OTHERS]
@@ -183,7 +238,7 @@ def cluster(folder: Path, shape: Shape | None = None) -> Iterator[Cluster]:
     # First, because others may not have the daemons on their PATH.
     if os.geteuid() != 0:
         missing("a cluster in namespaces of its own needs root: run the tests as root")
-    for name in TOOLS:
+    for name in (*TOOLS, *(DATABASE_TOOLS if shape and shape.two_clusters else ())):
         need_tool(name)
     folder.mkdir(parents=True, exist_ok=True)
     running = Cluster(folder, shape)

@@ -37,6 +37,4 @@ def bound_slurm(binding_cluster: Cluster) -> Iterator[Cluster]:
 def _idle(cluster: Cluster) -> Iterator[Cluster]:
     cluster.wait_for_nodes()
     yield cluster
-    for job in cluster.live_jobs():
-        cluster.run("scancel", job)
-    cluster.wait_for_jobs()
+    cluster.end_jobs()

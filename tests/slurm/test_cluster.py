@@ -67,7 +67,7 @@ def test_nothing_is_left_of_a_cluster_whose_starter_was_killed(
 
 def _processes_of(folder: Path) -> list[str]:
     """Return the processes of this machine that belong to the cluster of a folder."""
-    mark = f"SLURM_CONF={folder}/slurm.conf\0".encode()
+    mark = f"SLURM_CONF={folder}/pinstudy.conf\0".encode()
     pids = []
     for process in Path("/proc").glob("[0-9]*"):
         try:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.slurm.cluster import cluster
-from tests.slurm.cluster_files import LOGIN, Shape
+from tests.slurm.cluster_files import Shape
 from tests.slurm.plan import SPLIT, Plan
 from tests.slurm.trial import Trial
 from tests.support.wait import until
@@ -25,7 +25,7 @@ def test_while_the_controller_is_away_jobs_are_unknown_and_none_has_failed(tmp_p
         slurm.stop_controller()
         away = trial.workers()
         assert "controller" in trial.command("cancel", str(trial.study), status=1)
-        slurm.start_daemon(LOGIN)
+        slurm.start_controller()
         back = trial.workers()
         trial.release()
         slurm.wait_for_jobs()
