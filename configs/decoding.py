@@ -19,6 +19,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from dataclasses import field as dataclass_field
 from functools import cache, cached_property
 from itertools import islice
 from typing import Annotated, Any
@@ -78,8 +79,20 @@ def called(name: str, *, before: str | None = None, file: str = "file") -> Meta:
 
     `before` is the name that the key once had, in a `file` such as a site.
     """
-    renamed = f"`{before}` of {with_article(file)} is `{name}` now"
-    return Meta(extra={"name": name, "before": before, "renamed": renamed})
+    earlier = {before: name} if before else {}
+    return Meta(extra={"name": name, "before": _messages(file, earlier)})
+
+
+def replacing(file: str, earlier: Mapping[str, str]) -> Meta:
+    """Return the note of a key that takes the place of earlier ones in a `file` such as a study.
+
+    `earlier` has what is written now, by the name of each.
+    """
+    return Meta(extra={"before": _messages(file, earlier)})
+
+
+def _messages(file: str, earlier: Mapping[str, str]) -> dict[str, str]:
+    return {name: f"`{name}` of {with_article(file)} is `{instead}` now" for name, instead in earlier.items()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +129,7 @@ def written(
 class Key:
     """A key of a table; `default` is NODEFAULT for one that must be there.
 
-    `before` is a name that it no longer has, and `renamed` the message about that.
+    `before` has the names in whose place it is, each with the message about that.
     """
 
     name: str
@@ -124,8 +137,7 @@ class Key:
     type: inspect.Type
     inline: bool
     default: Any
-    before: str | None = None
-    renamed: str = ""
+    before: Mapping[str, str] = dataclass_field(default_factory=dict)
 
 
 @cache
@@ -139,9 +151,9 @@ def keys_of(table: type) -> tuple[Key, ...]:
         if "no_key" not in notes:
             factory = field.default_factory
             default = field.default if factory is NODEFAULT else factory()
-            name, before = notes.get("name", field.name), notes.get("before")
-            inline, renamed = "inline" in notes, notes.get("renamed", "")
-            keys.append(Key(name, field.name, field.type, inline, default, before, renamed))
+            name, before = notes.get("name", field.name), notes.get("before", {})
+            inline = "inline" in notes
+            keys.append(Key(name, field.name, field.type, inline, default, before))
     return tuple(keys)
 
 
@@ -254,11 +266,12 @@ class _Walk:
                 if value is not None:
                     values[key.field] = value
         for key in keys_of(table):
-            if key.before is not None and key.before in plain:
-                self._add((*path, key.before), AtKey(key.renamed))
+            for before in key.before:
+                if before in plain:
+                    self._add((*path, before), AtKey(key.before[before]))
         keys = [key for key in flat_keys(table) if key.field not in known]
         names = [key.name for key in keys]
-        old = [key.before for key in keys]
+        old = [before for key in keys for before in key.before]
         unread = (key for key in plain if key not in names and key not in old)
         for unknown in islice(unread, MAX_UNKNOWN_KEYS):
             self._add((*path, unknown), AtKey(unknown_word("key", unknown, names, " here")))
@@ -271,7 +284,7 @@ class _Walk:
         here = (*path, key.name)
         if plain.get(key.name) is not None:
             return self.value(key.type, plain[key.name], here)
-        if key.name in plain or (key.default is NODEFAULT and key.before not in plain):
+        if key.name in plain or (key.default is NODEFAULT and not any(before in plain for before in key.before)):
             how = "empty" if key.name in plain else "missing"
             self._add(here, f"{key.name!r} is {how}; expected {expected(key.type)}")
         return None
@@ -279,7 +292,7 @@ class _Walk:
     def _inline(self, key: Key, around: dict[str, Any], path: Path) -> Any:  # noqa: ANN401
         """Return a table whose keys stand among others; what is missing, the first one lacks."""
         table = bare(key.type)[0].cls
-        names = [name for key in flat_keys(table) for name in (key.name, key.before)]
+        names = [name for key in flat_keys(table) for name in (key.name, *key.before)]
         part = {name: value for name, value in around.items() if name in names}
         if not part:
             return None

@@ -44,6 +44,8 @@ def _replaced(
     if overrides.governors:
         governors = option_value("--governors", list(overrides.governors), tuple[Governor, ...])
         values["governors"] = governors
+        if factors := values.get("settings"):
+            values["settings"] = replace(factors, governor=None)
     if overrides.threads:
         threads = option_value("--threads", list(overrides.threads), tuple[ThreadCount, ...])
         entries = list(_with_threads(entries, resolved["apps"], threads))

@@ -11,12 +11,12 @@ from msgspec import Meta
 
 from base.text import shown
 from configs.app import App, Build, Schedule, Size
-from configs.decoding import NO_KEY, AtKey, InvalidError, Mistake, called, written
+from configs.decoding import NO_KEY, AtKey, InvalidError, Mistake, called, replacing, written
 from configs.event import event_problem
 from configs.mapping import MappingOrName
 from configs.overrides import AS_WRITTEN, Overrides
 from configs.repetitions import MAX_REPETITIONS, REPETITIONS, Decide, Precision, Race
-from configs.scheduling import Scheduler, Scheduling, schedulings_of, switch
+from configs.settings import CURRENT, Governor, SettingFactors, Settings, combinations
 from configs.site import BOTH_GIVEN, FeatureName, NodeName
 from configs.values import Text, count, duration, label, text, word
 from configs.variables import Variables
@@ -40,17 +40,7 @@ DEFAULT_WAIT_POLICY = RUNTIME_DEFAULT
 # What stands in the list of co-runners for a program that runs alone.
 NO_CO_RUNNER = "none"
 # `current` measures under whatever governor is in force and changes nothing.
-CURRENT_GOVERNOR = "current"
-# Linux Documentation/admin-guide/pm/cpufreq.rst, "Generic Scaling Governors". `userspace` is not
-# included: it is not a policy but a frequency that somebody writes.
-GOVERNORS = (
-    CURRENT_GOVERNOR,
-    "performance",
-    "powersave",
-    "schedutil",
-    "ondemand",
-    "conservative",
-)
+CURRENT_GOVERNOR = CURRENT
 
 # No node that Linux supports today has CPUs for more threads: a larger count is a typing error.
 MAX_THREADS = 4096
@@ -198,7 +188,6 @@ class Spread:
 
 ThreadCount = Annotated[int, count("a thread count", 1, MAX_THREADS)]
 WaitPolicy = Annotated[str, word("wait policy", WAIT_POLICIES)]
-Governor = Annotated[str, word("governor", GOVERNORS)]
 # An app written out, or the name or file of one.
 _AppOrName = Annotated[App, written(text("the name or file of an app"), App)]
 _NamedBuild = Annotated[Build, written(text("the name of a build"))]
@@ -249,12 +238,17 @@ class CoRunner:
     """where it runs"""
 
 
+_EARLIER_SETTINGS = {
+    "schedulers": "settings: {sched_ext: …}",
+    "energy_aware": "settings: {energy_aware: …}",
+    "itmt": "settings: {itmt: …}",
+}
 _CoRunnerOrNone = Annotated[CoRunner | None, written(word("co-runner", (NO_CO_RUNNER,)), CoRunner)]
 
 
 @dataclass(frozen=True)
 class Study:
-    """A validated study: its cases are the product of its apps, mappings, governors, schedulings.
+    """A validated study: its cases are the product of its apps, mappings, governors, settings.
 
     `repetitions` is how often a case is run; with `precision`, `decide` or `race`, how often at
     most.
@@ -297,15 +291,13 @@ class Study:
     split`, `workers: 4` and at most one of `features` to divide it. Without it: must be there then
     """
     governors: tuple[Governor, ...] = (CURRENT_GOVERNOR,)
-    """governors a case is to run under; `current`: whatever is in force"""
-    schedulers: tuple[Scheduler, ...] | None = None
-    """schedulers a case is to run under: `kernel`, or programs of sched_ext such as `scx_lavd` with
-    their arguments in one text ([scheduling.md](scheduling.md)); `current`: whatever is in force.
-    Without it: `current`"""
-    energy_aware: tuple[Annotated[str, switch("energy-aware scheduling")], ...] | None = None
-    """energy-aware scheduling: `on`, `off` or `current`. Without it: `current`"""
-    itmt: tuple[Annotated[str, switch("the preference of faster cores (ITMT)")], ...] | None = None
-    """Intel's preference of faster cores: `on`, `off` or `current`. Without it: `current`"""
+    """short for `settings: {governor: …}`: governors a case is to run under; `current`: whatever is
+    in force"""
+    settings: Annotated[SettingFactors | None, replacing("study", _EARLIER_SETTINGS)] = None
+    """the node's settings that a case is to run under, each with its values, all of which are
+    combined: `{governor: [performance, powersave], epp: [performance, power]}`
+    ([settings.md](settings.md#settings-as-factors)); `current`: whatever is in force. Without it:
+    nothing is changed"""
     co_runners: (
         Annotated[tuple[_CoRunnerOrNone, ...], called("co_runners", before="beside", file="study")]
         | None
@@ -375,6 +367,18 @@ class Study:
         return {app.name: app for app in apps}
 
     @property
-    def schedulings(self) -> tuple[Scheduling, ...]:
-        """The combinations of schedulers, energy-aware scheduling and ITMT, in their order."""
-        return schedulings_of(self.schedulers, self.energy_aware, self.itmt)
+    def all_governors(self) -> tuple[str, ...]:
+        """The governors, of whichever key has them."""
+        return (self.settings and self.settings.governor) or self.governors
+
+    @property
+    def other_settings(self) -> tuple[Settings, ...]:
+        """The combinations of all settings but the governor, in their order."""
+        return combinations(self.settings)
+
+    @staticmethod
+    def contradictions(values: dict[str, Any], present: Collection[str]) -> Iterator[Mistake]:
+        """Refuse governors in two places."""
+        settings = values.get("settings")
+        if "governors" in present and settings and settings.governor:
+            yield ("governors",), AtKey("'governors' is short for `settings: {governor: …}`; keep one")

@@ -130,7 +130,7 @@ def _key(case: Case) -> TableKey:
 
 def _shared(case: Case) -> tuple[object, ...]:
     co_runner = case.co_runner.program_label if case.co_runner else ""
-    return case.table, case.governor, case.scheduling.words, co_runner, case.guest_group
+    return case.table, case.governor, case.settings.words, co_runner, case.guest_group
 
 
 def _names(cases: Sequence[Case]) -> list[str]:
@@ -140,7 +140,7 @@ def _names(cases: Sequence[Case]) -> list[str]:
 def _under(case: Case, *, has_governor: bool) -> str:
     parts = (
         case.governor if has_governor else "",
-        case.scheduling.words,
+        case.settings.words,
         f"beside {case.co_runner.program_label}" if case.co_runner else "",
         case.guest_group,
     )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from base.text import printable, team_in_words
 from base.units import duration, percent
-from configs.scheduling import recorded_words
+from configs.settings import recorded_words
 from configs.study import CURRENT_GOVERNOR, RUNTIME_DEFAULT
 from pinstudy.output import say, styled
 from runners.plan.case import Case
@@ -200,7 +200,7 @@ class TerminalProgress:
         team, mapping = team_in_words(case.ranks, case.threads), case.mapping.name
         waiting = "" if case.wait_policy == RUNTIME_DEFAULT else f", waiting {case.wait_policy}"
         how = f", schedule {case.schedule}" if case.takes_schedule else ""
-        under = f", {words}" if (words := case.scheduling.words) else ""
+        under = f", {words}" if (words := case.settings.words) else ""
         governor = case.governor
         set_to = "" if governor == CURRENT_GOVERNOR else f", governor {governor}"
         return f"{team}, {mapping}{how}{waiting}{set_to}{under}"

@@ -14,7 +14,7 @@ from base.errors import UserError
 from base.text import as_typed
 from base.units import duration
 from configs.overrides import Overrides
-from configs.scheduling import recorded_words
+from configs.settings import recorded_words
 from pinstudy.options import (
     FRESH,
     JSON,

@@ -14,7 +14,7 @@ from msgspec import structs
 
 from base.errors import UserError
 from base.text import plural
-from configs.scheduling import recorded_words
+from configs.settings import recorded_words
 from runners.batch.submission import (
     DONE,
     REFUSED,

@@ -10,7 +10,7 @@ from base.files import digest_of
 from base.text import team_label
 from configs.app import App, Build, Size
 from configs.mapping import Mapping
-from configs.scheduling import AS_IT_IS, Scheduling
+from configs.settings import AS_IT_IS, Settings
 from configs.variables import OMP_NUM_THREADS, SetVariable
 
 
@@ -31,7 +31,7 @@ class Vcpus:
 
 @dataclass(frozen=True)
 class Case:
-    """App x build x size x threads x mapping x governor x scheduling x schedule, on this node.
+    """App x build x size x threads x mapping x governor x settings x schedule, on this node.
 
     `table` counts the study's tables from 1 and `number` the rows within a table, both before
     anything is left out, so that #7 means the same on every node. `cpus` are in the order in which
@@ -67,7 +67,7 @@ class Case:
     rank_cpus: tuple[tuple[int, ...], ...] = ()
     regions: tuple[str, ...] = ()
     co_runner: Case | None = None
-    scheduling: Scheduling = AS_IT_IS
+    settings: Settings = AS_IT_IS
 
     @property
     def threads_by(self) -> tuple[str, ...]:
@@ -146,7 +146,7 @@ class Case:
         where = f"vCPUs {self.vcpus.mapping.name}, " if self.vcpus else ""
         team = team_label(self.ranks, self.threads)
         beside = f" beside {self.co_runner.program_label}" if self.co_runner else ""
-        under = f", {words}" if (words := self.scheduling.words) else ""
+        under = f", {words}" if (words := self.settings.words) else ""
         return (
             f"{self.build_label} {team} {where}{self.mapping.name} {self.governor}{under}{beside}"
         )
@@ -191,9 +191,9 @@ def case_fields(case: Case) -> dict[str, object]:
         "governor": case.governor,
         "schedule": case.schedule,
         "wait_policy": case.wait_policy,
-        # Cases without these keep the numbers of before the keys were known.
-        **case.scheduling.asked,
     }
+    if asked := case.settings.asked:
+        fields["settings"] = asked
     if case.ranks:
         fields |= {
             "ranks": case.ranks,

@@ -14,7 +14,7 @@ from configs.app import App, Build, Size
 from configs.mapping import PINS_ONE_THREAD
 from configs.mapping import Mapping as StudyMapping
 from configs.repetitions import MAX_REPETITIONS
-from configs.scheduling import Scheduling
+from configs.settings import Settings
 from configs.study import AppChoice, CoRunner, Study, Vm
 from configs.variables import SetVariable, merged
 from runners.host.software import for_guests, for_programs, is_own, not_found
@@ -154,7 +154,7 @@ def make_plan(
             problem = f"in the guest: {problem}"
         problem = problem or vcpu_problem or _skip_reason(case, programs, governor_problem)
         if co_runner:
-            alone_case, why_not = alone.case(co_runner, case.governor, case.scheduling)
+            alone_case, why_not = alone.case(co_runner, case.governor, case.settings)
             case = replace(case, co_runner=alone_case)
             problem = problem or (f"its co-runner: {why_not}" if why_not else None)
         if problem is None:
@@ -186,22 +186,22 @@ class _Alone:
     governor_problem: GovernorProblem
 
     @cached_property
-    def _cases(self) -> dict[tuple[int, str, Scheduling], tuple[Case, str | None]]:
+    def _cases(self) -> dict[tuple[int, str, Settings], tuple[Case, str | None]]:
         """The cases by co-runner and settings; those of one build and team are one table."""
         tables: dict[tuple[object, ...], list[CoRunner]] = {}
         for of in self.study.all_co_runners:
             key = of.app.name, of.build.name, of.size.name, of.threads
             tables.setdefault(key, []).append(of)
         return {
-            (id(of), governor, scheduling): self._made(of, governor, scheduling, table, number)
+            (id(of), governor, settings): self._made(of, governor, settings, table, number)
             for table, those in enumerate(tables.values(), 1)
-            for number, (governor, scheduling, of) in enumerate(
-                product(self.study.governors, self.study.schedulings, those), 1
+            for number, (governor, settings, of) in enumerate(
+                product(self.study.all_governors, self.study.other_settings, those), 1
             )
         }
 
     def _made(
-        self, of: CoRunner, governor: str, scheduling: Scheduling, table: int, number: int
+        self, of: CoRunner, governor: str, settings: Settings, table: int, number: int
     ) -> tuple[Case, str | None]:
         """Return the case as the study itself would have it, with this co-runner among its apps."""
         wanted = Case(
@@ -210,16 +210,16 @@ class _Alone:
             of.app.default_schedule or FALLBACK_SCHEDULE,
             self.study.wait_policies[0],
             variables=_variables(self.study, of.app, of.build, of.mapping),
-            scheduling=scheduling,
+            settings=settings,
         )
         case, problem = _mapped(wanted, self.topology, self.tools, oversubscribe=False)
         return case, problem or _skip_reason(case, self.programs, self.governor_problem)
 
     def case(
-        self, co_runner: CoRunner, governor: str, scheduling: Scheduling
+        self, co_runner: CoRunner, governor: str, settings: Settings
     ) -> tuple[Case, str | None]:
         """Return the case of a co-runner under these settings, and why it cannot run here."""
-        return self._cases[id(co_runner), governor, scheduling]
+        return self._cases[id(co_runner), governor, settings]
 
     def cases_of_co_runners(
         self, known: Collection[str], tables: int
@@ -284,7 +284,7 @@ def _without_repeats(
 def _placed_and_set(case: Case) -> tuple[object, ...]:
     """Return where a table's case runs and under which settings, without its launch line."""
     return (
-        *(case.table, case.governor, case.scheduling, case.vcpus),
+        *(case.table, case.governor, case.settings, case.vcpus),
         *(case.mask, case.cpus, case.rank_cpus, case.mapping.binding, case.mechanism),
         case.co_runner.case_id if case.co_runner else "",
     )
@@ -304,7 +304,7 @@ def _execution(case: Case) -> tuple[object, ...]:
         tuple((set_.name, set_.value) for set_ in case.variables),
         None if by_mask else (case.mechanism, case.mapping.binding, case.mapping.places),
         case.cpus if pins else case.mask,
-        *(case.ranks, case.rank_cpus, case.scheduling),
+        *(case.ranks, case.rank_cpus, case.settings),
     )
 
 
@@ -315,7 +315,7 @@ def _wanted(
 
     Rows are numbered within a table before anything is left out: all mappings under the first
     governor, then all under the next, as in the published tables. Each governor has all mappings
-    under the first scheduling, then all under the next; with co-runners, each scheduling has all
+    under the first of its other settings, then all under the next; with co-runners, these have all
     mappings beside the first of them, then beside the next; with guests, all mappings under the
     first virtual CPU mapping, then all under the next.
     """
@@ -323,16 +323,16 @@ def _wanted(
     for table, row in enumerate(_rows(study), 1):
         choice, size, ranks, threads, build, schedule, wait_policy = row
         mappings = study.mappings if choice.mappings is None else choice.mappings
-        factors = study.governors, study.schedulings, study.co_runners or (None,), on_host, mappings
+        factors = study.all_governors, study.other_settings, study.co_runners or (None,), on_host, mappings
         for number, factor in enumerate(product(*factors), 1):
-            governor, scheduling, co_runner, vcpu_mapping, mapping = factor
+            governor, settings, co_runner, vcpu_mapping, mapping = factor
             case = Case(
                 *(table, number, choice.app, build, size, threads),
                 *(mapping, mapping.mechanism, (), governor, schedule, wait_policy),
                 variables=_variables(study, choice.app, build, mapping),
                 ranks=ranks,
                 regions=choice.regions or (),
-                scheduling=scheduling,
+                settings=settings,
             )
             yield choice, case, co_runner, vcpu_mapping
 

@@ -229,11 +229,9 @@ class CaseFields(Identity):
     """as the study asks; governor `current`: the one in force"""
     schedule: str | None = None
     wait_policy: str | None = None
-    scheduler: str | None = None
-    """only if the study [asks for it](scheduling.md): `kernel` or a program of sched_ext; `on` or
-    `off`"""
-    energy_aware: str | None = None
-    itmt: str | None = None
+    settings: dict[str, str] | None = None
+    """only if the study asks for [settings](settings.md#settings-as-factors) beside the governor:
+    setting → value, such as `{"epp": "power"}`"""
     ranks: FromOne | None = None
     """only of an MPI program: number of ranks, each of so many `threads`; their launcher; CPUs of
     each rank; how the mapping divides them, if it says so"""
@@ -483,6 +481,9 @@ class State(Regions):
     max_khz: dict[str, str] | None = None
     turbo: bool | None = None
     """whether frequencies above the base may be used"""
+    settings_read: dict[str, str] | None = None
+    """what the study asks for, the governor too, read back after the run: setting → value, with
+    CPUs where they differ"""
     sched_energy_aware: str | None = None
     """[energy-aware scheduling](nodes.md#the-scheduler): `on`, `off`, `impossible`"""
     sched_itmt: str | None = None
