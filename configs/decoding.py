@@ -284,7 +284,9 @@ class _Walk:
         here = (*path, key.name)
         if plain.get(key.name) is not None:
             return self.value(key.type, plain[key.name], here)
-        if key.name in plain or (key.default is NODEFAULT and not any(before in plain for before in key.before)):
+        if key.name in plain or (
+            key.default is NODEFAULT and not any(before in plain for before in key.before)
+        ):
             how = "empty" if key.name in plain else "missing"
             self._add(here, f"{key.name!r} is {how}; expected {expected(key.type)}")
         return None

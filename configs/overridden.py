@@ -13,7 +13,8 @@ from configs.decoding import Path
 from configs.mapping import Mapping as CpuMapping
 from configs.mapping_names import renamed, unknown_mapping
 from configs.overrides import Overrides
-from configs.study import AppChoice, Governor, ThreadCount
+from configs.settings import Governor
+from configs.study import AppChoice, ThreadCount
 from configs.values import option_value
 
 _VCPU_MAPPING = "vcpu_mapping"

@@ -142,9 +142,7 @@ _Frequency = Annotated[
         expected=f"a frequency such as 2.4 GHz, {HIGHEST}, {BASE}, {LOWEST} or {CURRENT}",
     ),
 ]
-_Power = Annotated[
-    str, written(Text, to=_power, expected=f"a power such as 65 W, or {CURRENT}")
-]
+_Power = Annotated[str, written(Text, to=_power, expected=f"a power such as 65 W, or {CURRENT}")]
 _Turbo = Annotated[str, _switch("turbo")]
 _EnergyAware = Annotated[str, _switch("energy-aware scheduling")]
 _Itmt = Annotated[str, _switch("the preference of faster cores (ITMT)")]
@@ -200,7 +198,10 @@ _LABELS = {
 
 @dataclass(frozen=True)
 class Settings:
-    """What a case asks for beside its governor: (name, value) in the order of NAMES, none CURRENT."""
+    """What a case asks for beside its governor: name and value of each setting, none CURRENT.
+
+    They are in the order of NAMES.
+    """
 
     pairs: tuple[tuple[str, str], ...] = ()
 

@@ -381,4 +381,7 @@ class Study:
         """Refuse governors in two places."""
         settings = values.get("settings")
         if "governors" in present and settings and settings.governor:
-            yield ("governors",), AtKey("'governors' is short for `settings: {governor: …}`; keep one")
+            yield (
+                ("governors",),
+                AtKey("'governors' is short for `settings: {governor: …}`; keep one"),
+            )

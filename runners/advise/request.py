@@ -15,7 +15,8 @@ from base.errors import UserError
 from base.text import shown
 from configs.app import THREADS_PLACE, HelperCount, Schedule
 from configs.repetitions import ANY, MAX_RACE_RUNS, MIN_RACE_RUNS
-from configs.study import Governor, ThreadCount, WaitPolicy
+from configs.settings import Governor
+from configs.study import ThreadCount, WaitPolicy
 from configs.values import (
     RegionName,
     command_line,

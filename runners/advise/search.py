@@ -10,7 +10,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from base.units import duration
 from configs.app import OPENMP_RUNTIMES, kind_of
 from configs.library import display_path, list_mappings, load_study, read_study
 from configs.repetitions import RACE_OF
+from configs.settings import AS_IT_IS
 from configs.study import CURRENT_GOVERNOR, WAIT_POLICIES, Study
 from configs.variables import BY_AFFINITY, BY_ARGUMENTS, OMP_NUM_THREADS, counting
 from runners.advise.candidates import (
@@ -255,7 +256,11 @@ def make_search(machine: Machine, request: Request, environment: Mapping[str, st
     program = inspect_program(request.program, {**environment, **dict(request.variables)})
     has = environment if machine.live else {}
     reference = reference_of(program, request, has, len(topology.allowed))
-    problem_of = partial(machine.settings().governors.problem, now=node.cpufreq)
+    settings = machine.settings()
+
+    def problem_of(governor: str, cpus: Sequence[int]) -> str | None:
+        return settings.problem(governor, AS_IT_IS, cpus, node.cpufreq)
+
     governors = choose_governors(request.governors, node.cpufreq, topology.allowed, problem_of)
     known = {mapping.name: mapping for mapping in list_mappings()}
     field = make_field(

@@ -27,8 +27,9 @@ from runners.node.isolation import isolation_notes
 from runners.node.power_supply import NO_BATTERY, PLATFORM_PROFILE, read_power_supply
 from runners.prove.proof import latest_proof
 from runners.records.settings_of_runs import BATTERY
+from runners.settings.files import unwritable_file
 from runners.settings.journal import STUDY, TUNE, Journal, open_journal
-from runners.settings.setting import POLICY_FILES, unwritable_file
+from runners.settings.registry import POLICY_FILES
 
 NOT_PROVED = "not tested on this node as it is configured now"
 _UNDO = f"{PINSTUDY} restore"

@@ -84,7 +84,7 @@ class Cpufreq:
 
     def directories(self, cpus: Collection[int]) -> tuple[str, ...]:
         """Return the directories of the policies that scale these CPUs."""
-        return tuple(f"{POLICIES}/{policy.name}" for policy in self._policies_of(cpus))
+        return tuple(f"{POLICIES}/{policy.name}" for policy in self.policies_of(cpus))
 
     def in_force_problem(self, governor: str, cpus: Collection[int]) -> str | None:
         """Return why `governor` is not in force on these CPUs; None when it is."""
@@ -104,7 +104,7 @@ class Cpufreq:
                 f"the EPP of the governor {governor} cannot be held: amd-pstate's {DYNAMIC_EPP} "
                 f"moves it ({PINSTUDY} doctor says what turns it off)"
             )
-        for policy in self._policies_of(cpus):
+        for policy in self.policies_of(cpus):
             if governor in (policy.governor, *policy.governors):
                 continue
             if not policy.governors:
@@ -130,7 +130,7 @@ class Cpufreq:
         for name, attribute in (names | limits).items():
             found = self._values(attribute, cpus)
             if None in found or not found:
-                reasons = (of.unavailable.get(attribute) for of in self._policies_of(cpus))
+                reasons = (of.unavailable.get(attribute) for of in self.policies_of(cpus))
                 none = self.reason or "no policy covers these CPUs"
                 unavailable[name] = next(filter(None, reasons), none)
             elif name in limits:
@@ -153,7 +153,8 @@ class Cpufreq:
         reason = self.reason or f"no policy covers CPUs {format_cpulist(left)}"
         return f"the governor {governor} cannot be had: {reason}"
 
-    def _policies_of(self, cpus: Collection[int]) -> list[Policy]:
+    def policies_of(self, cpus: Collection[int]) -> list[Policy]:
+        """Return the policies that scale these CPUs."""
         wanted = set(cpus)
         return [policy for policy in self.policies if not wanted.isdisjoint(policy.cpus)]
 

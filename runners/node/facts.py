@@ -25,12 +25,10 @@ from runners.node.instruction_sets import FLAG_FIELDS, isa_by_kind
 from runners.node.isolation import BOOT_OPTIONS, ISOLATED, PARTITIONS, TICKLESS
 from runners.node.power_limits import read_power_limits
 from runners.node.power_supply import PLATFORM_PROFILE
-from runners.node.scheduler import ON, read_itmt
+from runners.node.scheduler import CACHE_AWARE, ON, read_itmt
 from runners.node.topology import Topology, topology_json
 
 SMT = f"{CPUS}/smt/control"
-# Threads of a process near one last-level cache (CONFIG_SCHED_CACHE); root alone reads debugfs.
-CACHE_AWARE = "/sys/kernel/debug/sched/llc_balancing/enabled"
 _TEXTS = {
     "architecture": "/proc/sys/kernel/arch",
     "kernel_build": "/proc/sys/kernel/version",

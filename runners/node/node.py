@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -30,7 +30,7 @@ _FACTS = ("kernel", "microcode")
 _UNCHANGED = (
     *("power_supply", "platform_profile"),
     *("governor_read", "epp", "min_khz", "max_khz", "turbo"),
-    *("sched_energy_aware", "sched_itmt"),
+    *("sched_energy_aware", "sched_itmt", "sched_cache_aware"),
     *("sched_ext", "sched_ext_scheduler", "sched_ext_loaded"),
 )
 
@@ -139,9 +139,18 @@ def _power_limits(tree: Tree) -> dict[str, dict[str, float]] | Unavailable:
 
 def state_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
     """Return in words which settings differ between two states; empty when none do."""
-    return "; ".join(
-        _change(name, before, after) for name in _UNCHANGED if before.get(name) != after.get(name)
-    )
+    names = _differing(_UNCHANGED, before, after)
+    if not names:
+        # What a case asks for, and no other field tells.
+        before, after = (state.get("settings_read", {}) for state in (before, after))
+        names = _differing(before, before, after)
+    return "; ".join(_change(name, before, after) for name in names)
+
+
+def _differing(
+    names: Iterable[str], before: Mapping[str, Any], after: Mapping[str, Any]
+) -> list[str]:
+    return [name for name in names if before.get(name) != after.get(name)]
 
 
 def _change(name: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> str:

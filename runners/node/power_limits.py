@@ -22,6 +22,21 @@ _NAMES = {
 }
 
 
+def long_term_files(tree: Tree) -> dict[str, str] | Unavailable:
+    """Return the domain that each file of a long-term limit in microwatts is of, by path."""
+    names = tree.names(POWERCAP)
+    if isinstance(names, Unavailable):
+        return names
+    found = {}
+    for zone in filter(_POWER_ZONE.fullmatch, names):
+        domain = known(tree.text(f"{POWERCAP}/{zone}/name"))
+        for number in _CONSTRAINTS:
+            constraint = f"{POWERCAP}/{zone}/constraint_{number}"
+            if domain and known(tree.text(f"{constraint}_name")) == LONG_TERM:
+                found[f"{constraint}_power_limit_uw"] = domain
+    return found
+
+
 def read_power_limits(tree: Tree) -> list[dict[str, Any]] | Unavailable:
     """Return every limit: its zone, domain, name, watts, window in seconds.
 

@@ -25,11 +25,13 @@ SCHED_EXT_NAME = "/sys/kernel/sched_ext/root/ops"
 SCHED_EXT_LOADED = "/sys/kernel/sched_ext/enable_seq"
 # The path up to Linux 6.12, and that of later kernels, which root alone reads.
 ITMT = ("/proc/sys/kernel/sched_itmt_enabled", "/sys/kernel/debug/x86/sched_itmt_enabled")
-FILES = (ENERGY_AWARE, SCHED_EXT, SCHED_EXT_NAME, SCHED_EXT_LOADED, *ITMT)
+# Cache-aware scheduling, in Linux from 7.2 on (CONFIG_SCHED_CACHE); root alone reads it.
+CACHE_AWARE = "/sys/kernel/debug/sched/llc_balancing/enabled"
+FILES = (ENERGY_AWARE, SCHED_EXT, SCHED_EXT_NAME, SCHED_EXT_LOADED, *ITMT, CACHE_AWARE)
 
 ON, OFF, IMPOSSIBLE = "on", "off", "impossible"
 _ENERGY_AWARE = {"1": ON, "0": OFF, "": IMPOSSIBLE}
-_ITMT = {"1": ON, "Y": ON, "0": OFF, "N": OFF}
+_SWITCH = {"1": ON, "Y": ON, "0": OFF, "N": OFF}
 # The states in which sched_ext has no scheduler and one in force.
 DISABLED, ENABLED = "disabled", "enabled"
 
@@ -39,8 +41,8 @@ def read_scheduler(tree: Tree) -> Reading:
 
     `sched_energy_aware` is ON, OFF, or IMPOSSIBLE where the kernel says that it cannot be on now;
     `sched_ext` is the state of sched_ext, and `sched_ext_scheduler` the name of what it has loaded
-    or NO_SCHED_EXT, `sched_ext_loaded` how often one was loaded since the boot. `sched_itmt` is ON
-    or OFF.
+    or NO_SCHED_EXT, `sched_ext_loaded` how often one was loaded since the boot. `sched_itmt` and
+    `sched_cache_aware` are ON or OFF.
     """
     state = tree.word(SCHED_EXT)
     # One reason for all three where the kernel has no sched_ext.
@@ -49,6 +51,7 @@ def read_scheduler(tree: Tree) -> Reading:
         {
             "sched_energy_aware": read_energy_aware(tree),
             "sched_itmt": read_itmt(tree),
+            "sched_cache_aware": read_cache_aware(tree),
             "sched_ext": state,
             "sched_ext_scheduler": absent or read_loaded(tree),
             "sched_ext_loaded": absent or tree.natural(SCHED_EXT_LOADED),
@@ -73,7 +76,17 @@ def read_itmt(tree: Tree) -> str | Unavailable:
     text = tree.text(path)
     if isinstance(text, Unavailable):
         return text
-    return _ITMT.get(text, Unavailable(f"{path} holds neither 0 nor 1, neither N nor Y"))
+    return _switch_in(path, text)
+
+
+def read_cache_aware(tree: Tree) -> str | Unavailable:
+    """Return whether the scheduler puts threads that share data near each other: ON or OFF."""
+    text = tree.text(CACHE_AWARE)
+    return text if isinstance(text, Unavailable) else _switch_in(CACHE_AWARE, text)
+
+
+def _switch_in(path: str, text: str) -> str | Unavailable:
+    return _SWITCH.get(text, Unavailable(f"{path} holds neither 0 nor 1, neither N nor Y"))
 
 
 def read_energy_aware(tree: Tree) -> str | Unavailable:

@@ -323,7 +323,13 @@ def _wanted(
     for table, row in enumerate(_rows(study), 1):
         choice, size, ranks, threads, build, schedule, wait_policy = row
         mappings = study.mappings if choice.mappings is None else choice.mappings
-        factors = study.all_governors, study.other_settings, study.co_runners or (None,), on_host, mappings
+        factors = (
+            study.all_governors,
+            study.other_settings,
+            study.co_runners or (None,),
+            on_host,
+            mappings,
+        )
         for number, factor in enumerate(product(*factors), 1):
             governor, settings, co_runner, vcpu_mapping, mapping = factor
             case = Case(

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 
 from base.errors import StudyError
 from base.reading import Unavailable, known
+from configs.settings import CURRENT, GOVERNORS
 from configs.site import Site
-from configs.study import CURRENT_GOVERNOR, GOVERNORS
 from runners.host.tree import Tree
 from runners.node.cpufreq import (
     BOOST,
@@ -30,23 +30,19 @@ from runners.prove.bench import Bench, Seen, Task
 from runners.prove.counting import A_CLOCK, SHORT_S, OfKind, chain_words, counts_time
 from runners.prove.finding import Instrument
 from runners.records.instruments import Finding
-from runners.settings.governor import PERFORMANCE, SLURM_REQUEST
+from runners.settings import epp, governor
+from runners.settings.files import put_in_force, read_scaling, unwritable_file
+from runners.settings.governor import PERFORMANCE
+from runners.settings.max_frequency import MaxFrequency
 from runners.settings.saved import Saved
-from runners.settings.setting import (
-    EPP,
-    GOVERNOR,
-    Setting,
-    put_in_force,
-    read_scaling,
-    unwritable_file,
-)
+from runners.settings.scaling import SLURM_REQUEST
+from runners.settings.setting import SettingFile
 
 # Of a frequency: more is no rounding and no second of a colder core.
 WITHIN = 0.03
 POWERSAVE = "powersave"
 # Drivers that scale by themselves, whatever the governor is called.
 ACTIVE = "active"
-_OFFERED = "energy_performance_available_preferences"
 UNDER = "frequency under"
 
 
@@ -55,7 +51,7 @@ class Setup:
     """A setting to try: its name in words, and the texts of the files that make it."""
 
     name: str
-    settings: tuple[Setting, ...]
+    settings: tuple[SettingFile, ...]
     limit_khz: int | None = None
 
 
@@ -84,7 +80,7 @@ def why_not_settable(bench: Bench, site: Site | None) -> str:
 
 
 @contextmanager
-def journaled(node: Node) -> Iterator[Callable[[Sequence[Setting]], str]]:
+def journaled(node: Node) -> Iterator[Callable[[Sequence[SettingFile]], str]]:
     """Save the settings in force on the disk; put them back at the end of the context.
 
     Yields what puts settings in force and returns why that failed. Raises StudyError when the
@@ -99,7 +95,7 @@ def journaled(node: Node) -> Iterator[Callable[[Sequence[Setting]], str]]:
     if problem := saved.add(before):
         raise StudyError(problem)
 
-    def put(settings: Sequence[Setting]) -> str:
+    def put(settings: Sequence[SettingFile]) -> str:
         # What an earlier setting has changed must not last under the next one.
         changed = {setting.path: setting for setting in (*before, *settings)}
         problems = put_in_force(tree, tuple(changed.values()))
@@ -122,26 +118,26 @@ def setups(tree: Tree, cpufreq: Cpufreq, quick: bool) -> list[Setup]:
     cpus = [cpu for policy in cpufreq.policies for cpu in policy.cpus]
     folders = cpufreq.directories(cpus)
     offered = [
-        name
-        for name in GOVERNORS
-        if name != CURRENT_GOVERNOR and cpufreq.offer_problem(name, cpus) is None
+        name for name in GOVERNORS if name != CURRENT and cpufreq.offer_problem(name, cpus) is None
     ]
-    found = [_of_all(f"governor {name}", folders, GOVERNOR, name) for name in offered]
-    fast = _of_all("", folders, GOVERNOR, PERFORMANCE).settings if PERFORMANCE in offered else ()
+    found = [_of_all(f"governor {name}", folders, governor.FILE, name) for name in offered]
+    fast = (
+        _of_all("", folders, governor.FILE, PERFORMANCE).settings if PERFORMANCE in offered else ()
+    )
     for limit in _limits(cpufreq.policies, folders):
         found.append(replace(limit, settings=(*fast, *limit.settings)))
     if quick:
         return found
     for name in _preferences(tree, folders):
         # Under `performance` the kernel refuses all others.
-        powersave = _of_all("", folders, GOVERNOR, POWERSAVE).settings
-        preference = _of_all("", folders, EPP, name).settings
+        powersave = _of_all("", folders, governor.FILE, POWERSAVE).settings
+        preference = _of_all("", folders, epp.FILE, name).settings
         found.append(Setup(f"preference {name}", (*powersave, *preference)))
     return found + _turbo(tree)
 
 
 def _of_all(name: str, folders: Sequence[str], file: str, value: str) -> Setup:
-    return Setup(name, tuple(Setting(f"{of}/{file}", value) for of in folders))
+    return Setup(name, tuple(SettingFile(f"{of}/{file}", value) for of in folders))
 
 
 def _limits(policies: Sequence[Policy], folders: Sequence[str]) -> list[Setup]:
@@ -153,12 +149,12 @@ def _limits(policies: Sequence[Policy], folders: Sequence[str]) -> list[Setup]:
     if low >= high:
         return []
     middle = (low + high) // 2 // 100_000 * 100_000
-    settings = [Setting(f"{of}/scaling_max_freq", str(middle)) for of in folders]
+    settings = [SettingFile(f"{of}/{MaxFrequency.file}", str(middle)) for of in folders]
     return [Setup(f"limit {middle / 1e6:g} GHz", tuple(settings), middle)]
 
 
 def _preferences(tree: Tree, folders: Sequence[str]) -> list[str]:
-    listed = [known(tree.text(f"{of}/{_OFFERED}")) or "" for of in folders]
+    listed = [known(tree.text(f"{of}/{epp.AVAILABLE}")) or "" for of in folders]
     common = set(listed[0].split()).intersection(*(text.split() for text in listed))
     return [name for name in listed[0].split() if name in common and name != "default"]
 
@@ -166,7 +162,7 @@ def _preferences(tree: Tree, folders: Sequence[str]) -> list[str]:
 def _turbo(tree: Tree) -> list[Setup]:
     for path, off in ((NO_TURBO, "1"), (BOOST, "0")):
         if isinstance(tree.text(path), str):
-            return [Setup("turbo off", (Setting(path, off),))]
+            return [Setup("turbo off", (SettingFile(path, off),))]
     return []
 
 

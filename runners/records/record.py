@@ -488,6 +488,8 @@ class State(Regions):
     """[energy-aware scheduling](nodes.md#the-scheduler): `on`, `off`, `impossible`"""
     sched_itmt: str | None = None
     """whether faster cores are preferred: `on`, `off`"""
+    sched_cache_aware: str | None = None
+    """whether threads that share data are put near each other, where it can be read: `on`, `off`"""
     sched_ext: str | None = None
     """its state; the loaded scheduler, or `none`; loads since the boot"""
     sched_ext_scheduler: str | None = None

@@ -20,6 +20,7 @@ SCALING = {
 SCHEDULING = {
     "sched_energy_aware": "energy-aware scheduling",
     "sched_itmt": "ITMT",
+    "sched_cache_aware": "cache-aware scheduling",
     "sched_ext_scheduler": "scheduler of sched_ext",
 }
 # What a node runs from, as it is recorded, and the words for it.

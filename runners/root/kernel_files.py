@@ -13,9 +13,8 @@ from typing import Any
 from runners.host.processes import read_stats
 from runners.host.tree import Tree
 from runners.node.core_kinds.identification import DEVICE
-from runners.node.facts import CACHE_AWARE
 from runners.node.power_limits import POWERCAP
-from runners.node.scheduler import ITMT
+from runners.node.scheduler import CACHE_AWARE, ITMT
 from runners.root.request import Answer, Handler, text_in
 
 _ZONE = r"intel-rapl(?:-mmio)?(?::[0-9]{1,4}){1,2}"

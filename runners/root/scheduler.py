@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from configs.decoding import InvalidError, decode
-from configs.scheduling import PREFIX
-from configs.scheduling import Scheduler as SchedulerText
+from configs.settings import PREFIX
+from configs.settings import Scheduler as SchedulerText
 from runners.host.trust import program_for_root
 from runners.root.request import Answer, Handler, text_in
 from runners.settings.sched_ext import OwnScheduler, unsafe_for_root

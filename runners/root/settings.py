@@ -20,6 +20,7 @@ from base.reading import Unavailable
 from runners.host.tree import Tree
 from runners.host.trust import check_roots_folder
 from runners.root.request import Answer, Handler, text_in, texts_in
+from runners.settings.files import read_settings
 from runners.settings.journal import (
     STATE_VARIABLE,
     STUDY,
@@ -32,7 +33,8 @@ from runners.settings.journal import (
     unlock_state,
 )
 from runners.settings.recovery import restore
-from runners.settings.setting import POLICY_FILES, Setting, read_settings
+from runners.settings.registry import POLICY_FILES, is_valid, owner_of
+from runners.settings.setting import SettingFile
 
 _ROOT = Path("/")
 # A site's command may be a script of several lines.
@@ -74,7 +76,7 @@ class UsersSettings:
         known = self._known(journal)
         paths = texts_in(request, "paths")
         # Before any of them is read: what another file holds would stand in the reason.
-        if unknown := [path for path in paths if not _is_setting(path)]:
+        if unknown := [path for path in paths if owner_of(path) is None]:
             raise ValueError(f"{unknown[0][:80]!r} is no setting that pinstudy changes")
         paths = _with_policies(paths)
         found = read_settings(self._tree, [path for path in paths if path not in known])
@@ -83,7 +85,7 @@ class UsersSettings:
         values = known | {setting.path: setting.value for setting in found}
         # None that is saved already is left out: it may have been changed.
         order = dict.fromkeys((*paths, *known))
-        settings = tuple(Setting(path, values[path]) for path in order if path in values)
+        settings = tuple(SettingFile(path, values[path]) for path in order if path in values)
         if not settings:
             raise ValueError("there is no such setting")
         commands = (_command(request, name) for name in ("governor_by", "scheduler_by"))
@@ -110,13 +112,13 @@ class UsersSettings:
         return {setting.path: setting.value for setting in entry.settings} if entry else {}
 
     def _put(self, request: Mapping[str, Any]) -> Answer:
-        setting = Setting(text_in(request, "path"), text_in(request, "value"))
+        setting = SettingFile(text_in(request, "path"), text_in(request, "value"))
         saved = [
             purpose
             for purpose, entry in self._saved.items()
             if any(known.path == setting.path for known in entry.settings)
         ]
-        if not setting.valid or not saved:
+        if not is_valid(setting) or not saved:
             raise ValueError("what it was is not saved, so root's part does not change it")
         for purpose in saved:
             self._keep(open_journal(_ROOT, purpose))
@@ -136,7 +138,7 @@ class UsersSettings:
 
     def _writable(self, request: Mapping[str, Any]) -> Answer:
         path = text_in(request, "path")
-        return {"writable": _is_setting(path) and self._tree.writable(path)}, None
+        return {"writable": owner_of(path) is not None and self._tree.writable(path)}, None
 
     def _restore(self, request: Mapping[str, Any]) -> Answer:
         journal = self._to_restore(request)
@@ -203,8 +205,3 @@ def _with_policies(paths: Sequence[str]) -> list[str]:
     policies = dict.fromkeys(folder for folder, _, name in places if name in POLICY_FILES)
     changed = (f"{folder}/{name}" for name in POLICY_FILES for folder in policies)
     return list(dict.fromkeys((*paths, *changed)))
-
-
-def _is_setting(path: str) -> bool:
-    """Whether pinstudy changes a file of this path."""
-    return Setting(path, "on").valid

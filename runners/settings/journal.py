@@ -31,7 +31,8 @@ from runners.host.privileges import may_be_root, root_helper
 from runners.host.root_helper import RootHelper
 from runners.host.tree import BOOT_ID, Tree
 from runners.host.trust import check_roots_folder
-from runners.settings.setting import Setting
+from runners.settings.registry import is_valid
+from runners.settings.setting import SettingFile
 
 SCHEMA = 1
 STUDY, TUNE = "study", "tune"
@@ -51,7 +52,7 @@ class Entry(Struct, frozen=True):
     of the one that sets a scheduler. `user` is the id of the user who runs them.
     """
 
-    settings: tuple[Setting, ...]
+    settings: tuple[SettingFile, ...]
     boot_id: str
     pid: Annotated[int, Meta(ge=0, le=2**31)]
     started_at: str
@@ -89,7 +90,7 @@ def predates_boot(tree: Tree, entry: Entry) -> bool:
 
 def new_entry(
     tree: Tree,
-    settings: Sequence[Setting],
+    settings: Sequence[SettingFile],
     restore_command: Sequence[str] = (),
     scheduler_command: Sequence[str] = (),
 ) -> Entry:
@@ -349,7 +350,7 @@ def parsed_entry(data: object, owner: int = 0) -> Entry:
     assert isinstance(data, dict)
     entry = converted({"user": owner} | data, Entry)
     for setting in entry.settings:
-        if not setting.valid:
+        if not is_valid(setting):
             raise ValueError(f"{setting.path[:80]!r} is no setting that pinstudy changes")
     if not all(map(str.isprintable, (entry.boot_id, entry.started_at, *entry.command))):
         raise ValueError("a text has unprintable characters")

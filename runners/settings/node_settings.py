@@ -1,6 +1,7 @@
-"""All settings of a node that a study's cases ask for: governors, and who places threads.
+"""All settings of a node that a study's cases ask for; they share a journal, and an order.
 
-They share a journal, and depend on each other's order.
+Frequency scaling comes first, because a governor decides what else is possible; a scheduler of
+sched_ext comes last, because it reads the others when it starts.
 """
 
 from __future__ import annotations
@@ -9,17 +10,20 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from base.reading import Reading
-from configs.scheduling import Scheduling
+from base.command import without_interruption
+from base.reading import Reading, Unavailable
+from configs.settings import CURRENT, GOVERNOR, SCHED_EXT, Settings
 from configs.site import GovernorRule, SchedulerRule, Site
-from configs.study import CURRENT_GOVERNOR
 from runners.host.tree import Tree
 from runners.node.cpufreq import Cpufreq, read_cpufreq
 from runners.node.topology import Topology
-from runners.settings.governor import Governors
 from runners.settings.recovery import Restored
+from runners.settings.registry import FACTORS
 from runners.settings.saved import Saved
-from runners.settings.scheduling import Schedulings
+from runners.settings.scaling import Scaling
+from runners.settings.sched_ext_loading import SchedExtLoading
+from runners.settings.setting import Present
+from runners.settings.switches import Switches
 
 
 class NodeSettings:
@@ -35,14 +39,15 @@ class NodeSettings:
         """`site` says who sets them; by default pinstudy does."""
         governor = site.governor if site else GovernorRule()
         scheduler = site.scheduler if site else SchedulerRule()
-        self._root = root
+        self._root, self._tree = root, Tree(root)
         self._saved = Saved(
             root, governor.restore or governor.set, scheduler.restore or scheduler.set
         )
-        self.governors = Governors(root, topology.cores, governor, environment, self._saved)
-        self.schedulings = Schedulings(Tree(root), self._saved, scheduler)
-        # The governor and CPUs of the last case; None if they are not known to be in force.
-        self._governed: tuple[str, tuple[int, ...]] | None = None
+        self.scaling = Scaling(root, topology.cores, governor, environment, self._saved)
+        self._switches = Switches(self._saved, governor, scheduler)
+        self.schedulers = SchedExtLoading(self._tree, self._saved, scheduler)
+        # The scaling and CPUs of the last case; None if they are not known to be in force.
+        self._scaled: tuple[dict[str, str], tuple[int, ...]] | None = None
 
     @property
     def journal_path(self) -> Path:
@@ -50,40 +55,50 @@ class NodeSettings:
         return self._saved.journal.path
 
     def problem(
-        self,
-        governor: str,
-        scheduling: Scheduling,
-        cpus: Sequence[int],
-        now: Cpufreq | None = None,
+        self, governor: str, settings: Settings, cpus: Sequence[int], now: Cpufreq | None = None
     ) -> str | None:
         """Return why a case with these settings cannot run now, or None; changes nothing.
 
         `now` is the state of frequency scaling, if it was read already.
         """
-        now = now or read_cpufreq(self._root)
-        changes = governor != CURRENT_GOVERNOR and bool(now.in_force_problem(governor, cpus))
-        return self.governors.problem(governor, cpus, now) or self.schedulings.problem(
-            scheduling, governor_changes=changes
+        wanted = _wanted(governor, settings)
+        present = Present(self._tree, now or read_cpufreq(self._root), cpus, wanted)
+        return (
+            self.scaling.problem(wanted, cpus, present.cpufreq)
+            or self._switches.problem(present)
+            or self.schedulers.problem(settings[SCHED_EXT])
         )
 
-    def apply(self, governor: str, scheduling: Scheduling, cpus: Sequence[int]) -> str | None:
+    def apply(self, governor: str, settings: Settings, cpus: Sequence[int]) -> str | None:
         """Put a case's settings in force and read them back; return why that failed, or None."""
-        governed = governor, tuple(cpus)
-        problem = self.schedulings.give_way(scheduling, governed != self._governed)
-        if problem is None:
-            self._governed = None
-            problem = self.governors.apply(governor, cpus)
-        if problem is None:
-            self._governed = governed
-            problem = self.schedulings.apply(scheduling)
-        return problem
+        wanted = _wanted(governor, settings)
+        scaled = {name: wanted[name] for name in wanted if FACTORS[name].scaling}, tuple(cpus)
+        self.schedulers.give_way(settings[SCHED_EXT])
+        if scaled != self._scaled and (problem := self._switches.give_way(self._present(cpus))):
+            return problem
+        self._scaled = None
+        if problem := self.scaling.apply(wanted, cpus):
+            return problem
+        self._scaled = scaled
+        problem = self._switches.apply(self._present(cpus, wanted))
+        return problem or self.schedulers.apply(settings[SCHED_EXT])
+
+    def read_back(self, governor: str, settings: Settings, cpus: Sequence[int]) -> Reading:
+        """Return what is in force of the settings that a case asks for (`settings_read`)."""
+        wanted = _wanted(governor, settings)
+        if not wanted:
+            return Reading()
+        present = self._present(cpus, wanted)
+        found = {name: FACTORS[name].read(present) for name in wanted}
+        read = {name: value for name, value in found.items() if not isinstance(value, Unavailable)}
+        return Reading({"settings_read": read}) if read else Reading()
 
     def scheduler_state(self) -> Reading:
         """Return how long the scheduler that pinstudy started has been in force, and its CPU time.
 
         Both are of its process, in seconds; without one there are none.
         """
-        program = self.schedulings.running
+        program = self.schedulers.running
         if program is None:
             return Reading()
         used = program.cpu_time
@@ -95,5 +110,15 @@ class NodeSettings:
         )
 
     def restore(self) -> Restored | None:
-        """Put all settings back; return None when nothing was changed."""
-        return self.schedulings.restore()
+        """End the scheduler and put all settings back; return None when nothing was changed."""
+        with without_interruption():
+            self.schedulers.end()
+            return self._saved.restore()
+
+    def _present(self, cpus: Sequence[int], wanted: Mapping[str, str] | None = None) -> Present:
+        return Present(self._tree, read_cpufreq(self._root, cpus), cpus, wanted)
+
+
+def _wanted(governor: str, settings: Settings) -> dict[str, str]:
+    """Return what a case asks for, by name."""
+    return ({} if governor == CURRENT else {GOVERNOR: governor}) | settings.asked

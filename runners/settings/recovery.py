@@ -17,6 +17,7 @@ from base.text import first_of
 from runners.host.lock import is_locked, node_lock
 from runners.host.root_helper import RootHelper
 from runners.host.tree import Tree
+from runners.settings.files import put_in_force
 from runners.settings.journal import (
     STUDY,
     SYSTEM_FOLDER,
@@ -29,7 +30,6 @@ from runners.settings.journal import (
     state_folder,
     unlock_state,
 )
-from runners.settings.setting import put_in_force
 
 _MAX_SHOWN = 3
 _VANISHED = (

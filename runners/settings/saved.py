@@ -13,7 +13,8 @@ from base.errors import StudyError
 from runners.host.tree import Tree
 from runners.settings.journal import STUDY, Entry, new_entry, open_journal, unlock_state
 from runners.settings.recovery import Restored, restore
-from runners.settings.setting import SCHEDULER_FILES, Setting
+from runners.settings.registry import ordered
+from runners.settings.setting import SettingFile
 
 
 class Saved:
@@ -45,23 +46,25 @@ class Saved:
             f"`{PINSTUDY} restore`"
         )
 
+    @property
+    def files(self) -> tuple[SettingFile, ...]:
+        """The settings from before the study that are saved."""
+        return self._entry.settings if self._entry else ()
+
     def value(self, path: str) -> str | None:
         """Return what a setting was before the study; None for one that is not saved."""
-        settings = self._entry.settings if self._entry else ()
-        return next((setting.value for setting in settings if setting.path == path), None)
+        return next((file.value for file in self.files if file.path == path), None)
 
-    def add(self, settings: Sequence[Setting]) -> str | None:
+    def add(self, settings: Sequence[SettingFile]) -> str | None:
         """Write settings that are about to change to the disk; return why that failed, or None.
 
         Those that are saved already keep their values.
         """
-        before = self._entry.settings if self._entry else ()
+        before = self.files
         known = {setting.path for setting in before}
         new = [setting for setting in settings if setting.path not in known]
         entry = self._entry or new_entry(Tree(self._root), (), *self._commands)
-        # Energy-aware scheduling can be put back only before its governors are.
-        ordered = sorted((*before, *new), key=_rank)
-        entry = structs.replace(entry, settings=tuple(ordered))
+        entry = structs.replace(entry, settings=tuple(ordered((*before, *new))))
         self._vanished |= self._entry is not None and not self.journal.exists()
         try:
             self._entry = self.journal.write(entry)
@@ -86,10 +89,3 @@ class Saved:
         done = None if saved is None else restore(self._root, self.journal, saved)
         unlock_state()
         return done and replace(done, vanished=done.vanished or self._vanished)
-
-
-def _rank(setting: Setting) -> int:
-    """Return the place of a setting in the journal; settings of one rank keep their order."""
-    if setting.path in SCHEDULER_FILES:
-        return SCHEDULER_FILES.index(setting.path)
-    return len(SCHEDULER_FILES)

@@ -19,15 +19,16 @@ from typing import Protocol
 from base.command import without_interruption
 from base.reading import Unavailable
 from base.text import one_line
-from configs.scheduling import KERNEL, PREFIX
+from configs.settings import KERNEL, PREFIX
 from runners.host.privileges import root_helper
 from runners.host.processes import CpuTime, read_cpu_time
 from runners.host.root_helper import RefusedError, RootHelper
 from runners.host.supervisor import let_go, supervised
 from runners.host.tree import Tree
 from runners.host.trust import program_for_root
-from runners.node.scheduler import DISABLED, ENABLED, SCHED_EXT, read_loaded
+from runners.node.scheduler import DISABLED, ENABLED, SCHED_EXT, SCHED_EXT_NAME, read_loaded
 from runners.records.settings_of_runs import NO_SCHED_EXT
+from runners.settings.setting import Present, Setting
 
 # A scheduler is verified and compiled in the kernel first; large ones take some seconds.
 LOAD_LIMIT_S = 30.0
@@ -42,6 +43,26 @@ _OPTION = re.compile(
 )
 _VERSION = re.compile(r"_[0-9]+\..*")
 _NO_TIME = CpuTime(0.0, 0.0)
+
+
+class SchedExt(Setting):
+    """Which scheduler is in force; it has no file that is written, so that its program loads it."""
+
+    name = "sched_ext"
+    title = "the scheduler"
+    paths = re.compile(re.escape(SCHED_EXT_NAME))
+    # SCX_OPS_NAME_LEN of Linux include/linux/sched/ext.h.
+    texts = re.compile(r"[A-Za-z0-9_.-]{1,127}", re.ASCII)
+    of_scheduler = True
+
+    def read(self, now: Present) -> str | Unavailable:
+        """Return the loaded scheduler as a study names its program, or KERNEL."""
+        loaded = read_loaded(now.tree)
+        return loaded if isinstance(loaded, Unavailable) else scheduler_of(loaded)
+
+    def text(self, tree: Tree, path: str) -> str | Unavailable:
+        """Return the loaded scheduler's name; without one there is no file to read."""
+        return read_loaded(tree)
 
 
 def belongs_to(program: str, loaded: str) -> bool:

@@ -17,20 +17,15 @@ from base.errors import StudyError, UserError
 from base.reading import Unavailable
 from runners.host.lock import node_lock
 from runners.host.tree import Tree
-from runners.node.cpufreq import BOOST, CPUS, NO_TURBO, read_cpufreq
+from runners.node.cpufreq import CPUS, read_cpufreq
+from runners.settings.files import put_in_force, read_scaling, read_settings
+from runners.settings.governor import FILE as GOVERNOR
 from runners.settings.governor import PERFORMANCE
 from runners.settings.journal import STUDY, TUNE, Entry, new_entry, open_journal, predates_boot
-from runners.settings.setting import (
-    AUTOGROUP,
-    EPP,
-    GOVERNOR,
-    NMI_WATCHDOG,
-    NUMA_BALANCING,
-    Setting,
-    put_in_force,
-    read_scaling,
-    read_settings,
-)
+from runners.settings.kernel_features import AUTOGROUP, NMI_WATCHDOG, NUMA_BALANCING
+from runners.settings.registry import ordered
+from runners.settings.setting import SettingFile
+from runners.settings.turbo import MISSING, TEXTS
 
 KEEP = "keep"
 _STEADY = "it does not change the frequency with the load"
@@ -41,8 +36,6 @@ _OFF = {
     NUMA_BALANCING: "it unmaps and moves the pages of programs while they run",
     AUTOGROUP: "it lets one busy thread of another session weigh as much as all of a program's",
 }
-# Each turbo file, with its texts for on and off.
-_TURBO = {NO_TURBO: {"on": "0", "off": "1"}, BOOST: {"on": "1", "off": "0"}}
 
 
 @dataclass(frozen=True)
@@ -95,7 +88,7 @@ def tune(root: Path, changes: Iterable[Change]) -> list[Change]:
             )
         journal = open_journal(root, TUNE)
         journal.write(_saved(tree, journal.read(), [change.path for change in possible]))
-        problems = put_in_force(tree, [Setting(c.path, c.wanted) for c in possible])
+        problems = put_in_force(tree, [SettingFile(c.path, c.wanted) for c in possible])
     return [replace(c, problem=c.problem or problems.get(c.path, "")) for c in changes]
 
 
@@ -117,10 +110,10 @@ def _turbo(tree: Tree, requested: str | None) -> dict[str, tuple[str, str]]:
     """Return the wanted value of each turbo file, and why; raises as `changes_of` does."""
     if requested is None:
         return {}
-    texts = [tree.text(path) for path in _TURBO]
+    texts = [tree.text(path) for path in TEXTS]
     if all(isinstance(text, Unavailable) and text.missing for text in texts):
-        raise UserError(f"turbo cannot be switched here: {' and '.join(_TURBO)} are missing")
-    return {path: (values[requested], "asked for") for path, values in _TURBO.items()}
+        raise UserError(MISSING)
+    return {path: (values[requested], "asked for") for path, values in TEXTS.items()}
 
 
 def _with_permission(tree: Tree, change: Change) -> Change:
@@ -142,10 +135,4 @@ def _saved(tree: Tree, before: Entry | None, paths: list[str]) -> Entry:
         if isinstance(reading, Unavailable):
             raise UserError(f"nothing is changed, because it cannot be saved: {reading.reason}")
         settings += [setting for setting in reading if setting.path not in known]
-    return new_entry(tree, _in_order(settings))
-
-
-def _in_order(settings: Iterable[Setting]) -> list[Setting]:
-    """Return the settings with governors first and EPPs next, as they must be put back."""
-    ranks = {GOVERNOR: 0, EPP: 1}
-    return sorted(settings, key=lambda setting: ranks.get(setting.path.rpartition("/")[2], 2))
+    return new_entry(tree, ordered(settings))

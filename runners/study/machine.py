@@ -11,7 +11,7 @@ from pathlib import Path
 from base.cpulist import format_cpulist
 from base.errors import UserError
 from base.text import plural
-from configs.scheduling import Scheduling
+from configs.settings import AS_IT_IS, PREFIX, SCHED_EXT, Settings, settings_in_words
 from configs.site import Site
 from configs.study import CURRENT_GOVERNOR, Study
 from runners.host.program_files import ProgramReader
@@ -36,7 +36,7 @@ from runners.study.programs import WAYS_ON, StudyPrograms
 from runners.study.summary import PlanSummary
 
 LIVE_ROOT = Path("/")
-_SettingKey = tuple[str, Scheduling, tuple[int, ...]]
+_SettingKey = tuple[str, Settings, tuple[int, ...]]
 
 
 @dataclass(frozen=True)
@@ -214,7 +214,7 @@ class Machine:
                     raise other_settings(folder, differ)
 
     def settings(self) -> NodeSettings:
-        """Return the switch for this node's governors and schedulers."""
+        """Return the switch for this node's settings."""
         environment = os.environ if self.live else {}
         return NodeSettings(self.node.root, self.node.topology, self.site, environment)
 
@@ -237,12 +237,12 @@ class Machine:
                 f"{noun} {', '.join(sorted(switched))}: set for the CPUs of each case, and put "
                 f"back at the end{journal}"
             )
-        lines += _scheduling_lines([scheduling for _, scheduling, _ in possible])
+        lines += _setting_lines([asked for _, asked, _ in possible])
         waiting: dict[str, list[str]] = {}
         for case in plan.cases:
             if reason := problems[_setting_key(case)]:
-                of = settings.governors.problem(case.governor, case.all_cpus, now)
-                wanted = case.governor if of else case.scheduling.words
+                alone = settings.problem(case.governor, AS_IT_IS, case.all_cpus, now)
+                wanted = case.governor if alone else case.settings.words
                 waiting.setdefault(wanted, []).append(reason)
         return lines + [
             f"{plural(len(reasons), 'case')} will be left out for now: {reasons[0]}; once "
@@ -304,7 +304,7 @@ def open_machine(sysroot: Path, kinds: str | None, site: Site | None = None) -> 
 
 
 def _setting_key(case: Case) -> _SettingKey:
-    return case.governor, case.scheduling, case.all_cpus
+    return case.governor, case.settings, case.all_cpus
 
 
 def other_settings(folder: Path, differ: str) -> UserError:
@@ -317,19 +317,20 @@ def results_folder(results: Path, study: Study, node: Node) -> Path:
     return results / study.name / node.node_id
 
 
-def _scheduling_lines(schedulings: Iterable[Scheduling]) -> list[str]:
-    """Return in lines which schedulers will be started, and which switches set."""
-    wanted = list(dict.fromkeys(schedulings))
-    programs = dict.fromkeys(of.scheduler for of in wanted if of.program)
+def _setting_lines(asked: Iterable[Settings]) -> list[str]:
+    """Return in lines which settings beside the governor will be set, and how they end."""
+    values: dict[str, dict[str, None]] = {}
+    for settings in asked:
+        for name, value in settings.pairs:
+            values.setdefault(name, {})[value] = None
+    schedulers = [name for name in values.pop(SCHED_EXT, {}) if name.startswith(PREFIX)]
     lines = []
-    if programs:
-        noun = "scheduler" if len(programs) == 1 else "schedulers"
-        lines.append(f"{noun} {', '.join(programs)}: started for its cases, and ended at the end")
-    for name, what in (("energy_aware", "energy-aware scheduling"), ("itmt", "ITMT")):
-        values = dict.fromkeys(of.asked[name] for of in wanted if name in of.asked)
-        if values:
-            how = " and ".join(values)
-            lines.append(f"{what} {how}: set for each case, and put back at the end")
+    if schedulers:
+        noun = "scheduler" if len(schedulers) == 1 else "schedulers"
+        lines.append(f"{noun} {', '.join(schedulers)}: started for its cases, and ended at the end")
+    for name, found in values.items():
+        words = settings_in_words({name: " and ".join(found)})
+        lines.append(f"{words}: set for each case, and put back at the end")
     return lines
 
 

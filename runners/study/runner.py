@@ -105,7 +105,7 @@ class NodeControl:
         """
         if problem := self.preflight.problem(case):
             return problem
-        if problem := self.settings.apply(case.governor, case.scheduling, case.all_cpus):
+        if problem := self.settings.apply(case.governor, case.settings, case.all_cpus):
             # A CPU that has just gone offline explains why settings cannot be put in force.
             return self.preflight.problem(case) or problem
         # Once a case: what changes while the attempt runs, changes for all cases alike.
@@ -117,11 +117,13 @@ class NodeControl:
 
     def state(self, case: Case) -> Reading:
         """Read the settings in force."""
-        return read_state(self.machine.node, case.all_cpus) | self.settings.scheduler_state()
+        read_back = self.settings.read_back(case.governor, case.settings, case.all_cpus)
+        state = read_state(self.machine.node, case.all_cpus)
+        return state | read_back | self.settings.scheduler_state()
 
     def thrown_out(self) -> str:
         """Return why the kernel has thrown the case's scheduler out; empty if it has not."""
-        return self.settings.schedulings.thrown_out()
+        return self.settings.schedulers.thrown_out()
 
     def program(self, case: Case) -> Reading:
         """Return the digests of a case's programs and of the variables that they inherit.

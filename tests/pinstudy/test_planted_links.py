@@ -32,7 +32,7 @@ from runners.records.latency_file import LatencyFile
 from runners.records.record import SCHEMA
 from runners.records.shard import Shard
 from runners.settings.journal import STUDY, Journal, new_entry, open_journal, unlock_state
-from runners.settings.setting import Setting
+from runners.settings.setting import SettingFile
 from runners.study.crash_notice import SUFFIX, attempt_marker
 from runners.study.session import set_aside
 from runners.vm.guest import Guest, GuestPlan
@@ -238,7 +238,7 @@ def test_a_journal_is_not_written_read_or_removed_behind_a_planted_link(
     place: Path, state: Path, node: Node
 ) -> None:
     journal = open_journal(Path("/"), STUDY)
-    entry = new_entry(node.tree, [Setting(f"/{CPU}/cpufreq/policy0/scaling_governor", "powersave")])
+    entry = new_entry(node.tree, [SettingFile(f"/{CPU}/cpufreq/policy0/scaling_governor", "powersave")])
     refused = f"{state}/.* {REFUSED.format(NOBODY)}"
     with pytest.raises(StudyError, match=refused):
         journal.write(entry)

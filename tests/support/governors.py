@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from configs.site import GovernorRule
 from runners.node.topology import Core
-from runners.settings.governor import Governors
 from runners.settings.journal import Journal
 from runners.settings.recovery import Restored
 from runners.settings.saved import Saved
+from runners.settings.scaling import Scaling
 
 BY_PINSTUDY = GovernorRule()
 
 
-class GovernorsAlone(Governors):
+class GovernorsAlone:
     """Switches governors as a study does that changes nothing else."""
 
     def __init__(
@@ -26,7 +26,15 @@ class GovernorsAlone(Governors):
         environment: Mapping[str, str] | None = None,
     ) -> None:
         self._of_study = Saved(root, rule.restore or rule.set)
-        super().__init__(root, cores, rule, environment or {}, self._of_study)
+        self._scaling = Scaling(root, cores, rule, environment or {}, self._of_study)
+
+    def problem(self, governor: str, cpus: Sequence[int]) -> str | None:
+        """Return why a governor cannot be in force on these CPUs."""
+        return self._scaling.problem(_wanted(governor), cpus)
+
+    def apply(self, governor: str, cpus: Sequence[int]) -> str | None:
+        """Put a governor in force; return why that failed."""
+        return self._scaling.apply(_wanted(governor), cpus)
 
     @property
     def journal(self) -> Journal:
@@ -36,3 +44,7 @@ class GovernorsAlone(Governors):
     def restore(self) -> Restored | None:
         """Put all settings back."""
         return self._of_study.restore()
+
+
+def _wanted(governor: str) -> dict[str, str]:
+    return {} if governor == "current" else {"governor": governor}

@@ -14,7 +14,7 @@ from runners.node.node import open_node
 from runners.prove.bench import Seen
 from runners.prove.clocks import Setup, Tried, journaled, judge_setups, setups
 from runners.settings.journal import STUDY, Journal, state_folder
-from runners.settings.setting import Setting
+from runners.settings.setting import SettingFile
 from tests.runners.prove.seen import of_kind
 from tests.support.trees import CPU, build_tree
 
@@ -54,7 +54,7 @@ def test_all_that_can_be_set_is_tried_and_a_limit_that_all_kinds_have(root: Path
 def test_settings_are_in_force_within_and_as_before_afterwards(root: Path) -> None:
     before = (root / GOVERNOR).read_text()
     with journaled(open_node(root)) as put:
-        assert put([Setting(f"/{GOVERNOR}", "performance")]) == ""
+        assert put([SettingFile(f"/{GOVERNOR}", "performance")]) == ""
         assert (root / GOVERNOR).read_text() == "performance\n"
         assert Journal(state_folder(root), STUDY).exists()
 
@@ -66,16 +66,16 @@ def test_a_setting_lasts_until_the_next_one_only(root: Path) -> None:
     limit = root / CPU / "cpufreq/policy0/scaling_max_freq"
     before = limit.read_text()
     with journaled(open_node(root)) as put:
-        put([Setting(f"/{CPU}/cpufreq/policy0/scaling_max_freq", "2000000")])
+        put([SettingFile(f"/{CPU}/cpufreq/policy0/scaling_max_freq", "2000000")])
         assert limit.read_text() == "2000000\n"
-        put([Setting(f"/{GOVERNOR}", "performance")])
+        put([SettingFile(f"/{GOVERNOR}", "performance")])
         assert limit.read_text() == before
 
 
 def test_ctrl_c_puts_everything_back(root: Path) -> None:
     before = (root / GOVERNOR).read_text()
     with pytest.raises(KeyboardInterrupt), journaled(open_node(root)) as put:
-        put([Setting(f"/{GOVERNOR}", "performance")])
+        put([SettingFile(f"/{GOVERNOR}", "performance")])
         raise KeyboardInterrupt
 
     assert (root / GOVERNOR).read_text() == before
@@ -84,7 +84,7 @@ def test_ctrl_c_puts_everything_back(root: Path) -> None:
 def test_what_cannot_be_put_back_is_an_error_that_names_the_journal(root: Path) -> None:
     said = r"could not be put back.*study\.json"
     with pytest.raises(StudyError, match=said), journaled(open_node(root)) as put:
-        put([Setting(f"/{GOVERNOR}", "performance")])
+        put([SettingFile(f"/{GOVERNOR}", "performance")])
         (root / GOVERNOR).unlink()
         (root / GOVERNOR).mkdir()
 

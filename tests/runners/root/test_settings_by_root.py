@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from base.text import safe_name
-from runners.settings.setting import POLICY_FILES
+from runners.settings.registry import POLICY_FILES
 from tests.pinstudy.hybrid_namespace import CPUFREQ, Namespace, hybrid_namespace
 from tests.runners.root.conftest import Asker
 from tests.support.ordinary_user import NOBODY, open_folder

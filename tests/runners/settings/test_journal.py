@@ -14,11 +14,11 @@ from base.errors import StudyError, UserError
 from runners.host.tree import Tree
 from runners.settings.journal import STUDY, Journal, new_entry, open_journal, state_folder
 from runners.settings.recovery import restore
-from runners.settings.setting import Setting
+from runners.settings.setting import SettingFile
 from tests.support.ordinary_user import NOBODY, open_folder, user_without_account
 from tests.support.trees import CPU, write
 
-GOVERNOR = Setting(f"/{CPU}/cpufreq/policy0/scaling_governor", "powersave")
+GOVERNOR = SettingFile(f"/{CPU}/cpufreq/policy0/scaling_governor", "powersave")
 
 
 def node(folder: Path) -> Tree:

@@ -16,7 +16,7 @@ from runners.host.lock import node_lock
 from runners.host.tree import BOOT_ID, Tree
 from runners.settings.journal import STUDY, TUNE, Journal, new_entry, state_folder
 from runners.settings.recovery import restore, restore_after_crash
-from runners.settings.setting import Setting
+from runners.settings.setting import SettingFile
 from runners.settings.tune import changes_of, tune
 from tests.support.tools import ROOT
 from tests.support.trees import CPU, Machine, build_tree, write
@@ -43,7 +43,7 @@ def journal(root: Path, purpose: str) -> Journal:
 def left_by_a_study(root: Path) -> Journal:
     """Return the journal of a study that was killed when it had set another governor."""
     written = journal(root, STUDY)
-    written.write(new_entry(Tree(root), [Setting(f"/{GOVERNOR}", "powersave")]))
+    written.write(new_entry(Tree(root), [SettingFile(f"/{GOVERNOR}", "powersave")]))
     return written
 
 

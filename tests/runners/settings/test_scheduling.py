@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from configs.scheduling import AS_IT_IS, Scheduling
+from configs.settings import AS_IT_IS, settings_of
 from configs.site import SchedulerRule, Site
 from runners.node.discovery import read_topology
-from runners.settings import sched_ext, scheduling
+from runners.settings import sched_ext, sched_ext_loading
 from runners.settings.journal import STUDY, open_journal
 from runners.settings.node_settings import NodeSettings
 from runners.settings.recovery import restore
@@ -37,8 +37,8 @@ ITMT_OLD, ITMT_NEW = (
     "proc/sys/kernel/sched_itmt_enabled",
     "sys/kernel/debug/x86/sched_itmt_enabled",
 )
-KERNEL, LAVD = Scheduling("kernel"), Scheduling("scx_lavd")
-QUICK_LAVD = Scheduling("scx_lavd --performance")
+KERNEL, LAVD = settings_of(sched_ext="kernel"), settings_of(sched_ext="scx_lavd")
+QUICK_LAVD = settings_of(sched_ext="scx_lavd --performance")
 ALL = (0, 1, 2, 3)
 
 
@@ -50,7 +50,7 @@ def _with_sched_ext(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     add("scx_bpfland")
 
 
-def settings_of(root: Path, rule: SchedulerRule | None = None) -> NodeSettings:
+def node_settings(root: Path, rule: SchedulerRule | None = None) -> NodeSettings:
     site = Site("there", "A site", scheduler=rule) if rule else None
     return NodeSettings(root, read_topology(root), site, {})
 
@@ -60,9 +60,9 @@ def text(root: Path, path: str) -> str:
 
 
 def test_each_case_has_its_scheduler_and_the_kernels_is_back_at_the_end(root: Path) -> None:
-    settings = settings_of(root)
+    settings = node_settings(root)
     seen = []
-    for wanted in (KERNEL, LAVD, LAVD, QUICK_LAVD, AS_IT_IS, Scheduling("scx_bpfland")):
+    for wanted in (KERNEL, LAVD, LAVD, QUICK_LAVD, AS_IT_IS, settings_of(sched_ext="scx_bpfland")):
         assert settings.problem("current", wanted, ALL) is None
         assert settings.apply("current", wanted, ALL) is None
         seen.append(in_force(root))
@@ -77,7 +77,7 @@ def test_each_case_has_its_scheduler_and_the_kernels_is_back_at_the_end(root: Pa
 
 
 def test_a_scheduler_that_runs_says_for_how_long_and_none_says_nothing(root: Path) -> None:
-    settings = settings_of(root)
+    settings = node_settings(root)
     assert settings.scheduler_state().fields == {}
     assert settings.apply("current", LAVD, ALL) is None
     assert settings.scheduler_state().fields["scheduler_loaded_s"] >= 0
@@ -86,14 +86,14 @@ def test_a_scheduler_that_runs_says_for_how_long_and_none_says_nothing(root: Pat
 
 
 def test_a_scheduler_that_the_kernel_throws_out_says_why_and_is_started_again(root: Path) -> None:
-    settings = settings_of(root)
+    settings = node_settings(root)
     assert settings.apply("current", LAVD, ALL) is None
-    assert settings.schedulings.thrown_out() == ""
+    assert settings.schedulers.thrown_out() == ""
     (root / "throw").touch()
     until(lambda: in_force(root) == "none")
     expected = "scx_lavd was thrown out: runnable task stall (watchdog failed to check in)"
-    assert settings.schedulings.thrown_out() == expected
-    assert settings.schedulings.thrown_out() == "", "it is told once"
+    assert settings.schedulers.thrown_out() == expected
+    assert settings.schedulers.thrown_out() == "", "it is told once"
     assert settings.apply("current", LAVD, ALL) is None
     assert in_force(root) == f"lavd{VERSION}"
     (root / "throw").touch()
@@ -110,8 +110,8 @@ def test_a_scheduler_that_the_kernel_throws_out_says_why_and_is_started_again(ro
     ],
 )
 def test_a_scheduler_that_is_not_loaded_is_a_reason(root: Path, option: str, why: str) -> None:
-    settings = settings_of(root)
-    wanted = Scheduling(f"scx_lavd {option}")
+    settings = node_settings(root)
+    wanted = settings_of(sched_ext=f"scx_lavd {option}")
     assert settings.apply("current", wanted, ALL) == f"scx_lavd {option} was not loaded: {why}"
     assert settings.apply("current", KERNEL, ALL) is None
     settings.restore()
@@ -122,8 +122,8 @@ def test_a_program_that_loads_another_scheduler_is_a_reason(
 ) -> None:
     monkeypatch.setattr(sched_ext, "LOAD_LIMIT_S", 0.5)
     (tmp_path / "schedulers/scx_rusty").symlink_to("scx_lavd")
-    settings = settings_of(root)
-    reason = settings.apply("current", Scheduling("scx_rusty"), ALL)
+    settings = node_settings(root)
+    reason = settings.apply("current", settings_of(sched_ext="scx_rusty"), ALL)
     assert reason == f"scx_rusty was not in force after 0.5 s: sched_ext has lavd{VERSION}"
     assert in_force(root) == "none"
     settings.restore()
@@ -159,10 +159,10 @@ def test_what_cannot_be_in_force_is_a_reason_before_anything_is_changed(
 ) -> None:
     assert callable(spoil)
     spoil(root)
-    settings = settings_of(root)
+    settings = node_settings(root)
     for reason in (
-        settings.problem("current", Scheduling(scheduler), ALL),
-        settings.apply("current", Scheduling(scheduler), ALL),
+        settings.problem("current", settings_of(sched_ext=scheduler), ALL),
+        settings.apply("current", settings_of(sched_ext=scheduler), ALL),
     ):
         assert reason is not None and expected in reason
     assert settings.restore() is None
@@ -172,12 +172,12 @@ def test_what_cannot_be_in_force_is_a_reason_before_anything_is_changed(
 def test_root_starts_nothing_of_the_user_who_called_sudo(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scheduling, "invoking_uid", lambda: 1000)
+    monkeypatch.setattr(sched_ext_loading, "invoking_uid", lambda: 1000)
     (tmp_path / "schedulers/scx_lavd").chmod(0o777)
-    settings = settings_of(root)
+    settings = node_settings(root)
     for wanted, expected in (
         (LAVD, "scx_lavd is not root's alone, who would start it"),
-        (Scheduling("scx_lavd --config ../shadow"), "names a file, which root does not open"),
+        (settings_of(sched_ext="scx_lavd --config ../shadow"), "names a file, which root does not open"),
     ):
         reason = settings.apply("current", wanted, ALL)
         assert reason is not None and expected in reason
@@ -186,8 +186,8 @@ def test_root_starts_nothing_of_the_user_who_called_sudo(
 
 def test_without_sched_ext_the_kernels_own_scheduler_is_in_force(root: Path) -> None:
     without_sched_ext(root)
-    by_command = settings_of(root, SchedulerRule("command", ("/no/such", "{scheduler}")))
-    for settings in (settings_of(root), by_command):
+    by_command = node_settings(root, SchedulerRule("command", ("/no/such", "{scheduler}")))
+    for settings in (node_settings(root), by_command):
         assert settings.problem("current", KERNEL, ALL) is None
         assert settings.apply("current", KERNEL, ALL) is None
         assert settings.restore() is None
@@ -199,9 +199,9 @@ def test_without_sched_ext_the_kernels_own_scheduler_is_in_force(root: Path) -> 
 def test_a_switch_is_set_read_back_and_put_back(root: Path, path: str, on: str, off: str) -> None:
     write(root, path, on)
     field = "energy_aware" if path == ENERGY_AWARE else "itmt"
-    settings = settings_of(root)
+    settings = node_settings(root)
     for state, shown in (("on", on), ("off", off), ("current", on), ("off", off)):
-        wanted = Scheduling(**{field: state})
+        wanted = settings_of(**{field: state})
         assert settings.problem("current", wanted, ALL) is None
         assert settings.apply("current", wanted, ALL) is None
         assert text(root, path) == shown
@@ -213,18 +213,17 @@ def test_a_switch_is_set_read_back_and_put_back(root: Path, path: str, on: str, 
 
 def test_energy_aware_scheduling_is_put_back_before_its_governor_is(root: Path) -> None:
     write(root, ENERGY_AWARE, 1)
-    settings = settings_of(root)
-    off = Scheduling(energy_aware="off")
+    settings = node_settings(root)
+    off = settings_of(energy_aware="off")
     assert settings.apply("performance", off, ALL) is None
     saved = [path for path, _ in json.loads(settings.journal_path.read_text())["settings"]]
     assert saved.index(f"/{ENERGY_AWARE}") < min(
         place for place, path in enumerate(saved) if path.endswith("scaling_governor")
     )
-    # What the kernel does is done by hand: its file is empty under the next governor.
-    assert settings.schedulings.give_way(AS_IT_IS, governor_changes=True) is None
-    assert text(root, ENERGY_AWARE) == "1"
-    write(root, ENERGY_AWARE, "")
     assert settings.apply("powersave", AS_IT_IS, ALL) is None
+    assert text(root, ENERGY_AWARE) == "1"
+    # What the kernel does is done by hand: its file is empty under this governor.
+    write(root, ENERGY_AWARE, "")
     reason = settings.apply("powersave", off, ALL)
     assert reason is not None and "energy-aware scheduling is impossible now" in reason
     done = settings.restore()
@@ -235,8 +234,8 @@ def test_what_is_impossible_under_the_governor_in_force_may_be_possible_under_an
     root: Path,
 ) -> None:
     write(root, ENERGY_AWARE, "")
-    settings = settings_of(root)
-    on = Scheduling(energy_aware="on")
+    settings = node_settings(root)
+    on = settings_of(energy_aware="on")
     reason = settings.problem("powersave", on, ALL)
     assert reason is not None and "energy-aware scheduling is impossible now" in reason
     assert settings.problem("performance", on, ALL) is None
@@ -244,8 +243,8 @@ def test_what_is_impossible_under_the_governor_in_force_may_be_possible_under_an
 
 @pytest.mark.parametrize("field", ["energy_aware", "itmt"])
 def test_a_kernel_without_a_switch_has_a_reason(root: Path, field: str) -> None:
-    settings = settings_of(root)
-    reason = settings.problem("current", Scheduling(**{field: "on"}), ALL)
+    settings = node_settings(root)
+    reason = settings.problem("current", settings_of(**{field: "on"}), ALL)
     assert reason is not None and reason.endswith("is missing")
 
 
@@ -267,12 +266,12 @@ with (Path(sys.argv[1]) / "log").open("a") as log:
 def test_a_site_sets_schedulers_by_its_command_and_they_are_put_back_by_it(root: Path) -> None:
     another_in_force(root)
     command = (sys.executable, "-c", SITE, str(root), "{scheduler}")
-    settings = settings_of(root, SchedulerRule("command", command))
+    settings = node_settings(root, SchedulerRule("command", command))
     for wanted in (LAVD, LAVD, QUICK_LAVD, KERNEL, AS_IT_IS, LAVD):
         assert settings.apply("current", wanted, ALL) is None
     write(root, STATE, "disabled")
     assert settings.apply("current", LAVD, ALL) is None, "it is set again"
-    reason = settings.apply("current", Scheduling("scx_wrong"), ALL)
+    reason = settings.apply("current", settings_of(sched_ext="scx_wrong"), ALL)
     assert reason is not None and "wrong is not allowed at this site" in reason
     done = settings.restore()
     assert done is not None and done.problems == {}
@@ -286,9 +285,9 @@ def test_a_site_sets_schedulers_by_its_command_and_they_are_put_back_by_it(root:
 def test_where_nobody_sets_schedulers_the_one_in_force_runs(root: Path) -> None:
     another_in_force(root)
     write(root, ITMT_OLD, 1)
-    settings = settings_of(root, SchedulerRule("nobody"))
-    assert settings.apply("current", Scheduling("scx_rusty", itmt="on"), ALL) is None
-    for wanted in (KERNEL, LAVD, Scheduling("scx_rusty --fast"), Scheduling(itmt="off")):
+    settings = node_settings(root, SchedulerRule("nobody"))
+    assert settings.apply("current", settings_of(sched_ext="scx_rusty", itmt="on"), ALL) is None
+    for wanted in (KERNEL, LAVD, settings_of(sched_ext="scx_rusty --fast"), settings_of(itmt="off")):
         reason = settings.apply("current", wanted, ALL)
         assert reason is not None and reason.endswith("at this site nobody sets it")
     assert settings.restore() is None
@@ -298,9 +297,9 @@ def test_a_scheduler_that_is_still_there_is_named_with_what_ends_it(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sched_ext, "UNLOAD_LIMIT_S", 0.2)
-    settings = settings_of(root)
+    settings = node_settings(root)
     assert settings.apply("current", LAVD, ALL) is None
-    running = settings.schedulings.running
+    running = settings.schedulers.running
     assert running is not None
     # In a tree nobody takes the scheduler's place when its program is killed.
     os.kill(running.pid, signal.SIGKILL)
@@ -316,8 +315,8 @@ def test_a_scheduler_that_is_still_there_is_named_with_what_ends_it(
 STARTER = """
 import sys, time
 from pathlib import Path
-from tests.runners.settings.test_scheduling import ALL, LAVD, settings_of
-settings = settings_of(Path(sys.argv[1]))
+from tests.runners.settings.test_scheduling import ALL, LAVD, node_settings
+settings = node_settings(Path(sys.argv[1]))
 print(settings.apply("current", LAVD, ALL), flush=True)
 time.sleep(600)
 """
@@ -341,7 +340,7 @@ def test_a_scheduler_ends_with_the_study_that_is_killed_and_recovery_sees_it(roo
 
 
 def test_governors_and_schedulers_share_a_journal(root: Path) -> None:
-    settings = settings_of(root)
+    settings = node_settings(root)
     assert settings.apply("performance", LAVD, (0, 1)) is None
     saved = dict(json.loads(settings.journal_path.read_text())["settings"])
     assert saved[f"/{NAME}"] == "none"

@@ -6,7 +6,9 @@ import pytest
 
 from base.reading import Unavailable
 from runners.host.tree import Tree
-from runners.settings.setting import Setting, put_in_force, read_scaling
+from runners.settings.files import put_in_force, read_scaling
+from runners.settings.registry import is_valid
+from runners.settings.setting import SettingFile
 from tests.support.trees import CPU, build_tree, write
 
 POLICY = f"/{CPU}/cpufreq/policy3"
@@ -28,7 +30,7 @@ def test_scaling_is_saved_with_governors_first_then_epp_then_limits_then_turbo(
     ]
     # Four policies with four files each, and one switch of turbo.
     assert len(found) == 4 * 4 + 1
-    assert Setting(GOVERNOR, "powersave") in found
+    assert SettingFile(GOVERNOR, "powersave") in found
 
 
 def test_a_node_without_frequency_scaling_has_nothing_to_save(tmp_path: Path) -> None:
@@ -57,7 +59,7 @@ def test_settings_of_cpus_that_are_offline_have_one_reason_and_stop_no_others(
 ) -> None:
     other = GOVERNOR.replace("policy3", "policy2")
     epp = f"{POLICY}/energy_performance_preference"
-    wanted = [Setting(path, "performance") for path in (GOVERNOR, epp, other)]
+    wanted = [SettingFile(path, "performance") for path in (GOVERNOR, epp, other)]
     problems = put_in_force(Offline(root), wanted)
     assert set(problems) == {GOVERNOR, epp}
     (reason,) = set(problems.values())
@@ -68,19 +70,19 @@ def test_settings_of_cpus_that_are_offline_have_one_reason_and_stop_no_others(
 def test_what_differs_is_written_and_what_is_in_force_is_not(root: Path) -> None:
     file = root / GOVERNOR[1:]
     before = file.stat().st_mtime_ns
-    assert put_in_force(Tree(root), [Setting(GOVERNOR, "powersave")]) == {}
+    assert put_in_force(Tree(root), [SettingFile(GOVERNOR, "powersave")]) == {}
     assert file.stat().st_mtime_ns == before
-    assert put_in_force(Tree(root), [Setting(GOVERNOR, "performance")]) == {}
+    assert put_in_force(Tree(root), [SettingFile(GOVERNOR, "performance")]) == {}
     assert file.read_text() == "performance\n"
 
 
 def test_a_setting_that_does_not_take_its_value_is_a_problem_with_its_path(root: Path) -> None:
     (root / GOVERNOR[1:]).unlink()
-    problems = put_in_force(Tree(root), [Setting(GOVERNOR, "performance")])
+    problems = put_in_force(Tree(root), [SettingFile(GOVERNOR, "performance")])
     assert problems == {GOVERNOR: f"{GOVERNOR} is missing (wanted: performance)"}
     # What is written into a pipe that nobody reads, or a directory, is not there afterwards.
     (root / GOVERNOR[1:]).mkdir()
-    (why,) = put_in_force(Tree(root), [Setting(GOVERNOR, "performance")]).values()
+    (why,) = put_in_force(Tree(root), [SettingFile(GOVERNOR, "performance")]).values()
     assert GOVERNOR in why and "wanted: performance" in why
 
 
@@ -89,13 +91,13 @@ def test_a_link_out_of_a_recorded_tree_is_not_followed(root: Path, tmp_path: Pat
     outside.write_text("powersave\n")
     (root / GOVERNOR[1:]).unlink()
     (root / GOVERNOR[1:]).symlink_to(outside)
-    assert put_in_force(Tree(root), [Setting(GOVERNOR, "performance")])
+    assert put_in_force(Tree(root), [SettingFile(GOVERNOR, "performance")])
     assert outside.read_text() == "powersave\n"
 
 
 def test_a_command_takes_the_place_of_writing_governors(root: Path, tmp_path: Path) -> None:
-    limit = Setting(f"{POLICY}/scaling_max_freq", "1000000")
-    wanted = [Setting(GOVERNOR, "performance"), limit]
+    limit = SettingFile(f"{POLICY}/scaling_max_freq", "1000000")
+    wanted = [SettingFile(GOVERNOR, "performance"), limit]
     sets = f'echo "$0" >{root}{GOVERNOR}; echo "$0 $1" >>{tmp_path}/calls'
     assert put_in_force(Tree(root), wanted, ("sh", "-c", sets, "{governor}", "{cpus}")) == {}
     assert (tmp_path / "calls").read_text() == "performance 3\n"
@@ -112,10 +114,10 @@ def test_a_command_takes_the_place_of_writing_governors(root: Path, tmp_path: Pa
     ],
 )
 def test_paths_that_are_no_settings(path: str) -> None:
-    assert not Setting(path, "performance").valid
+    assert not is_valid(SettingFile(path, "performance"))
 
 
 @pytest.mark.parametrize("value", ["", "a b", "performance\n", "a/b", "ä", "x" * 65])
 def test_values_that_no_setting_has(value: str) -> None:
-    assert Setting(GOVERNOR, "performance").valid
-    assert not Setting(GOVERNOR, value).valid
+    assert is_valid(SettingFile(GOVERNOR, "performance"))
+    assert not is_valid(SettingFile(GOVERNOR, value))

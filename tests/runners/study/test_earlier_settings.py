@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from configs.scheduling import Scheduling
+from configs.settings import settings_of
 from runners.study.earlier_settings import EarlierSettings
 from tests.runners.cases import case
 
@@ -71,7 +71,7 @@ def test_limits_of_power_may_move_while_an_attempt_runs() -> None:
 
 
 def test_what_a_case_sets_itself_is_compared_when_it_is_in_force() -> None:
-    asked = case(governor="performance", scheduling=Scheduling(itmt="on"))
+    asked = case(governor="performance", settings=settings_of(itmt="on"))
     settings = EarlierSettings()
     settings.add(asked.case_id, STATE | {"governor_read": "performance", "epp": "performance"})
     # No governor chooses the supply.

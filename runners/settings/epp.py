@@ -1,0 +1,53 @@
+"""The energy performance preference (EPP) of pstate drivers.
+
+Under the governor performance it is always `performance`: intel_pstate and amd-pstate refuse
+others then (Linux Documentation/admin-guide/pm/intel_pstate.rst, "Energy vs Performance Hints", and
+drivers/cpufreq/amd-pstate.c, store_energy_performance_preference).
+"""
+
+from __future__ import annotations
+
+import re
+
+from base.cpulist import format_cpulist
+from base.reading import Unavailable
+from runners.node.cpufreq import POLICIES
+from runners.settings.governor import PERFORMANCE
+from runners.settings.setting import Present, Setting, SettingFile
+
+FILE = "energy_performance_preference"
+AVAILABLE = "energy_performance_available_preferences"
+
+
+class Epp(Setting):
+    """The EPP of each policy."""
+
+    name = "epp"
+    title = "the EPP"
+    paths = re.compile(rf"{POLICIES}/policy[0-9]{{1,5}}/{FILE}", re.ASCII)
+    scaling = True
+
+    def read(self, now: Present) -> str | Unavailable:
+        """Return the EPPs of the CPUs."""
+        state = now.cpufreq.state_of(now.cpus)
+        found: str | None = state.fields.get("epp")
+        return found or Unavailable(state.unavailable["epp"])
+
+    def refused(self, now: Present, value: str) -> str | None:
+        """Return why the driver cannot have the EPP, with the governor that the case has."""
+        for policy in now.cpufreq.policies_of(now.cpus):
+            cpus = f"CPUs {format_cpulist(policy.cpus)}"
+            offered = now.tree.text(f"{POLICIES}/{policy.name}/{AVAILABLE}")
+            if isinstance(offered, Unavailable):
+                driver = policy.driver or "the driver"
+                return f"{driver} has no EPP on {cpus}: {offered.reason}"
+            if value not in offered.split():
+                return f"the EPP {value} is not offered on {cpus} (but {offered})"
+            governor = now.asked("governor") or policy.governor
+            if governor == PERFORMANCE and value != PERFORMANCE:
+                return f"the EPP is always {PERFORMANCE} under the governor {PERFORMANCE}"
+        return now.cpufreq.reason or None
+
+    def files(self, now: Present, value: str) -> list[SettingFile]:
+        """Return the EPPs of the policies."""
+        return [SettingFile(f"{folder}/{FILE}", value) for folder in now.directories]
