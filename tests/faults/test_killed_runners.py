@@ -16,7 +16,7 @@ from runners.settings.journal import STUDY, Journal, state_folder
 from runners.settings.recovery import restore_after_crash
 from runners.study.crash_notice import SUFFIX
 from tests.faults.trial import Trial
-from tests.runners.settings.test_recovery import distinct_settings, scaling
+from tests.runners.settings.factors import all_settings, distinct_settings
 from tests.support.tools import ROOT
 from tests.support.trees import build_tree
 from tests.support.wait import until
@@ -62,7 +62,7 @@ def test_a_killed_study_that_sets_governors_is_continued_and_leaves_them_as_they
 ) -> None:
     root = build_tree(tmp_path, "i9-14900k-noht")
     distinct_settings(root)
-    before = scaling(root)
+    before = all_settings(root)
     journal = Journal(state_folder(root), STUDY)
     moments = random.Random(9)
     runs = 2 * kills
@@ -78,21 +78,21 @@ def test_a_killed_study_that_sets_governors_is_continued_and_leaves_them_as_they
         assert runner.stdout is not None
         assert runner.stdout.readline(), "the runner has ended by itself"
         if kill == 0:
-            until(lambda: scaling(root) != before)
+            until(lambda: all_settings(root) != before)
             gate.unlink()
         else:
             time.sleep(moments.uniform(0, 0.3))
         runner.send_signal(signal.SIGKILL)
         runner.communicate()
-        changed += scaling(root) != before
+        changed += all_settings(root) != before
         lines = restore_after_crash(root)
-        assert scaling(root) == before, lines
+        assert all_settings(root) == before, lines
         assert not journal.exists()
         run_ids = good_run_ids(records)
         assert recorded <= set(run_ids)
         recorded = set(run_ids)
     assert subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
-    assert scaling(root) == before
+    assert all_settings(root) == before
     assert not journal.exists()
     run_ids = good_run_ids(records)
     assert recorded <= set(run_ids)

@@ -130,9 +130,11 @@ def test_each_case_is_scheduled_as_it_asks_and_all_is_put_back(node: VirtualNode
     good = [run for run in runs if run["status"] == "ok"]
     assert len(good) == POSSIBLE * REPETITIONS, [run.get("reason") for run in runs]
     for run in good:
-        made = run["scheduler"] == "scx_made"
-        assert run["sched_energy_aware"] == run["energy_aware"]
-        assert (run["sched_itmt"], run["itmt"]) == ("off", "off")
+        asked = run["settings"]
+        made = asked["sched_ext"] == "scx_made"
+        assert run["sched_energy_aware"] == asked["energy_aware"]
+        assert (run["sched_itmt"], asked["itmt"]) == ("off", "off")
+        assert run["settings_read"] == asked | {"governor": "schedutil"}
         assert run["sched_ext"] == ("enabled" if made else "disabled")
         assert run["sched_ext_scheduler"].startswith("made_1.0" if made else "none")
         assert ("scheduler_loaded_s" in run) == made
@@ -214,7 +216,7 @@ def test_a_scheduler_that_is_thrown_out_in_a_run_is_told_with_its_reason(
     runs = records(node, NAME)
     told = [run for run in runs if f"scx_made was thrown out: {REASON}" in run.get("reason", "")]
     assert [run["status"] for run in told] == ["settings-changed"], told
-    later = [run for run in runs if run["scheduler"] == "scx_made" and run["status"] == "ok"]
+    later = [run for run in runs if run["settings"]["sched_ext"] == "scx_made" and run["status"] == "ok"]
     assert later, "it was started again"
 
 

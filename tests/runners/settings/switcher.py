@@ -1,4 +1,4 @@
-"""A process that switches a node's governors without end, to be killed by a test.
+"""A process that switches a node's settings without end, to be killed by a test.
 
     python -m tests.runners.settings.switcher ROOT SEED
 
@@ -12,25 +12,35 @@ import random
 import sys
 from pathlib import Path
 
+from configs.settings import Settings, settings_of
 from runners.node.discovery import read_topology
-from tests.support.governors import GovernorsAlone
+from runners.settings.node_settings import NodeSettings
+from tests.runners.settings.factors import VALUES
+
+
+def some_settings(choice: random.Random) -> tuple[str, Settings]:
+    """Return a governor with settings that are possible under it."""
+    governor = choice.choice(["performance", "powersave", "current"])
+    names = choice.sample(sorted(VALUES), choice.randrange(len(VALUES) + 1))
+    values = {name: choice.choice(VALUES[name]) for name in names}
+    return ("powersave" if "epp" in values else governor), settings_of(**values)
 
 
 def main(root: Path, seed: int) -> None:
     choice = random.Random(seed)
     topology = read_topology(root)
     while True:
-        governors = GovernorsAlone(root, topology.cores)
+        settings = NodeSettings(root, topology, environment={})
         try:
             for _ in range(choice.randrange(1, 6)):
                 kind = choice.choice(topology.kinds)
                 cpus = choice.choice([topology.online, kind.cpus, kind.cpus[:2]])
-                governor = choice.choice(["performance", "powersave", "current"])
-                problem = governors.apply(governor, cpus)
+                governor, asked = some_settings(choice)
+                problem = settings.apply(governor, asked, cpus)
                 assert problem is None, problem
-                print(governor, flush=True)
+                print(governor, asked.words, flush=True)
         finally:
-            governors.restore()
+            settings.restore()
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ from runners.settings.journal import STUDY, TUNE, Journal, new_entry, state_fold
 from runners.settings.recovery import restore, restore_after_crash
 from runners.settings.setting import SettingFile
 from runners.settings.tune import changes_of, tune
+from tests.runners.settings.factors import all_settings, distinct_settings
 from tests.support.tools import ROOT
 from tests.support.trees import CPU, Machine, build_tree, write
 
@@ -101,36 +102,13 @@ def test_tuning_after_a_reboot_saves_what_is_in_force_then(root: Path) -> None:
     assert (root / GOVERNOR).read_text().strip() == "powersave"
 
 
-def scaling(root: Path) -> dict[str, str]:
-    """Return every file below cpufreq and intel_pstate with what it holds."""
-    folders = (root / CPU / "cpufreq", root / CPU / "intel_pstate")
-    return {
-        str(path.relative_to(root)): path.read_text()
-        for folder in folders
-        for path in folder.rglob("*")
-        if path.is_file()
-    }
-
-
-def distinct_settings(root: Path) -> None:
-    """Give policies values that differ, so that no default can pass for a restored value."""
-    for cpu in range(24):
-        policy = f"{CPU}/cpufreq/policy{cpu}"
-        write(root, f"{policy}/scaling_governor", ("powersave", "performance")[cpu % 3 == 0])
-        preference = ("performance", "balance_power", "power")[cpu % 3]
-        write(root, f"{policy}/energy_performance_preference", preference)
-        write(root, f"{policy}/scaling_min_freq", 400000 + 1000 * cpu)
-        offered = "default performance balance_performance balance_power power"
-        write(root, f"{policy}/energy_performance_available_preferences", offered)
-
-
 @pytest.mark.parametrize("kills", [15, pytest.param(200, marks=pytest.mark.faults)])
 def test_after_a_kill_at_any_moment_the_next_command_leaves_everything_as_it_was(
     tmp_path: Path, kills: int
 ) -> None:
     root = build_tree(tmp_path, "i9-14900k-noht")
     distinct_settings(root)
-    before = scaling(root)
+    before = all_settings(root)
     journal = Journal(state_folder(root), STUDY)
     moments = random.Random(7)
     changed = journals = 0
@@ -149,10 +127,10 @@ def test_after_a_kill_at_any_moment_the_next_command_leaves_everything_as_it_was
         switcher.send_signal(signal.SIGKILL)
         switcher.communicate()
         assert switcher.returncode == -signal.SIGKILL
-        changed += scaling(root) != before
+        changed += all_settings(root) != before
         journals += journal.exists()
         lines = restore_after_crash(root)
-        assert scaling(root) == before, lines
+        assert all_settings(root) == before, lines
         assert not journal.exists()
     assert journals >= changed
 

@@ -177,7 +177,10 @@ def test_root_starts_nothing_of_the_user_who_called_sudo(
     settings = node_settings(root)
     for wanted, expected in (
         (LAVD, "scx_lavd is not root's alone, who would start it"),
-        (settings_of(sched_ext="scx_lavd --config ../shadow"), "names a file, which root does not open"),
+        (
+            settings_of(sched_ext="scx_lavd --config ../shadow"),
+            "names a file, which root does not open",
+        ),
     ):
         reason = settings.apply("current", wanted, ALL)
         assert reason is not None and expected in reason
@@ -287,7 +290,12 @@ def test_where_nobody_sets_schedulers_the_one_in_force_runs(root: Path) -> None:
     write(root, ITMT_OLD, 1)
     settings = node_settings(root, SchedulerRule("nobody"))
     assert settings.apply("current", settings_of(sched_ext="scx_rusty", itmt="on"), ALL) is None
-    for wanted in (KERNEL, LAVD, settings_of(sched_ext="scx_rusty --fast"), settings_of(itmt="off")):
+    for wanted in (
+        KERNEL,
+        LAVD,
+        settings_of(sched_ext="scx_rusty --fast"),
+        settings_of(itmt="off"),
+    ):
         reason = settings.apply("current", wanted, ALL)
         assert reason is not None and reason.endswith("at this site nobody sets it")
     assert settings.restore() is None

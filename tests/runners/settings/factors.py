@@ -1,0 +1,66 @@
+"""A node with all settings that a study may ask for, and values of each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.support.trees import CPU, write
+
+ENERGY_AWARE = "proc/sys/kernel/sched_energy_aware"
+ITMT = "proc/sys/kernel/sched_itmt_enabled"
+CACHE_AWARE = "sys/kernel/debug/sched/llc_balancing/enabled"
+NO_TURBO = f"{CPU}/intel_pstate/no_turbo"
+PACKAGE = "sys/class/powercap/intel-rapl:0"
+MMIO = "sys/class/powercap/intel-rapl-mmio:0"
+PLATFORM = "sys/class/powercap/intel-rapl:1"
+# Possible together, whichever of them are asked for, but an EPP under the governor performance.
+VALUES = {
+    "epp": ("balance_power", "power"),
+    "max_frequency": ("2.4 GHz", "highest"),
+    "min_frequency": ("1 GHz", "lowest"),
+    "turbo": ("on", "off"),
+    "power_limit": ("65 W", "95 W"),
+    "cache_aware": ("on", "off"),
+    "energy_aware": ("on", "off"),
+    "itmt": ("on", "off"),
+}
+
+
+def distinct_settings(root: Path) -> None:
+    """Give policies values that differ, so that no default can pass for a restored value."""
+    for cpu in range(24):
+        policy = f"{CPU}/cpufreq/policy{cpu}"
+        write(root, f"{policy}/scaling_governor", ("powersave", "performance")[cpu % 3 == 0])
+        preference = ("performance", "balance_power", "power")[cpu % 3]
+        write(root, f"{policy}/energy_performance_preference", preference)
+        write(root, f"{policy}/scaling_min_freq", 800000 + 1000 * cpu)
+        write(root, f"{policy}/cpuinfo_min_freq", 800000)
+        offered = "default performance balance_performance balance_power power"
+        write(root, f"{policy}/energy_performance_available_preferences", offered)
+    with_other_settings(root)
+
+
+def with_other_settings(root: Path) -> None:
+    """Give a node power limits, turbo and the switches of its scheduler."""
+    write(root, NO_TURBO, 0)
+    for zone, name, microwatts in (
+        (PACKAGE, "package-0", 125_000_000),
+        (MMIO, "package-0", 253_000_000),
+        (PLATFORM, "psys", 300_000_000),
+    ):
+        write(root, f"{zone}/name", name)
+        write(root, f"{zone}/constraint_0_name", "long_term")
+        write(root, f"{zone}/constraint_0_power_limit_uw", microwatts)
+        write(root, f"{zone}/constraint_1_name", "short_term")
+        write(root, f"{zone}/constraint_1_power_limit_uw", 2 * microwatts)
+    write(root, ENERGY_AWARE, 1)
+    write(root, ITMT, 1)
+    write(root, CACHE_AWARE, "Y")
+
+
+def all_settings(root: Path) -> dict[str, str]:
+    """Return every file of a node that pinstudy may change, and those beside it, by path."""
+    folders = [root / CPU / "cpufreq", root / CPU / "intel_pstate", root / "sys/class/powercap"]
+    files = [root / path for path in (ENERGY_AWARE, ITMT, CACHE_AWARE)]
+    files += [path for folder in folders for path in folder.rglob("*")]
+    return {str(path.relative_to(root)): path.read_text() for path in files if path.is_file()}
