@@ -185,8 +185,8 @@ NAMES = tuple(field.name for field in fields(SettingFactors) if field.name != GO
 # How labels name a value of each.
 _LABELS = {
     "epp": "EPP {}",
-    "max_frequency": "at most {}",
-    "min_frequency": "at least {}",
+    "max_frequency": "max {}",
+    "min_frequency": "min {}",
     "turbo": "turbo {}",
     "power_limit": "PL1 {}",
     "cache_aware": "cache-aware {}",

@@ -27,8 +27,8 @@ from runners.plan.ranks import rank_cpus
 from runners.plan.runs import PlannedRun, booted_times, plan_groups
 from runners.plan.selection import CannotMapError, check_balanced, resolve_cpus
 
-# Returns why a governor cannot be in force on these CPUs, or None.
-GovernorProblem = Callable[[str, tuple[int, ...]], str | None]
+# Returns why a governor and other settings can never be in force on these CPUs, or None.
+SettingsProblem = Callable[[str, Settings, tuple[int, ...]], str | None]
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ def make_plan(
     topology: Topology,
     find_program: Callable[[str], Path | None],
     tools: Iterable[str],
-    governor_problem: GovernorProblem,
+    settings_problem: SettingsProblem,
     emulated: bool = False,
 ) -> Plan:
     """Return the study's cases as this node can run them.
@@ -142,7 +142,7 @@ def make_plan(
     programs = {name: path for name in sorted(names) if (path := find_program(name))}
     cases: list[Case] = []
     skipped: list[SkippedCase] = []
-    alone = _Alone(study, topology, tools, programs, governor_problem)
+    alone = _Alone(study, topology, tools, programs, settings_problem)
     for choice, wanted, co_runner, vcpu_mapping in _wanted(study):
         place, vcpus, vcpu_problem = topology, None, None
         if vcpu_mapping and study.vm:
@@ -152,7 +152,7 @@ def make_plan(
         case, problem = _mapped(case, place, tools, choice.oversubscribe)
         if vcpus and problem:
             problem = f"in the guest: {problem}"
-        problem = problem or vcpu_problem or _skip_reason(case, programs, governor_problem)
+        problem = problem or vcpu_problem or _skip_reason(case, programs, settings_problem)
         if co_runner:
             alone_case, why_not = alone.case(co_runner, case.governor, case.settings)
             case = replace(case, co_runner=alone_case)
@@ -183,7 +183,7 @@ class _Alone:
     topology: Topology
     tools: Iterable[str]
     programs: Mapping[str, Path]
-    governor_problem: GovernorProblem
+    settings_problem: SettingsProblem
 
     @cached_property
     def _cases(self) -> dict[tuple[int, str, Settings], tuple[Case, str | None]]:
@@ -213,7 +213,7 @@ class _Alone:
             settings=settings,
         )
         case, problem = _mapped(wanted, self.topology, self.tools, oversubscribe=False)
-        return case, problem or _skip_reason(case, self.programs, self.governor_problem)
+        return case, problem or _skip_reason(case, self.programs, self.settings_problem)
 
     def case(
         self, co_runner: CoRunner, governor: str, settings: Settings
@@ -427,7 +427,7 @@ def _map_vcpus(
 
 
 def _skip_reason(
-    case: Case, programs: Mapping[str, Path], governor_problem: GovernorProblem
+    case: Case, programs: Mapping[str, Path], settings_problem: SettingsProblem
 ) -> str | None:
     if case.build.program not in programs:
         program = case.build.program
@@ -443,4 +443,4 @@ def _skip_reason(
     for check in checks:
         if check not in programs:
             return f"the check command {shown(check)} {not_found(check)}"
-    return governor_problem(case.governor, case.host_cpus)
+    return settings_problem(case.governor, case.settings, case.host_cpus)

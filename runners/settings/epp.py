@@ -18,6 +18,8 @@ from runners.settings.setting import Present, Setting, SettingFile
 FILE = "energy_performance_preference"
 AVAILABLE = "energy_performance_available_preferences"
 
+_FIXED = f"the EPP is always {PERFORMANCE} under the governor {PERFORMANCE}"
+
 
 class Epp(Setting):
     """The EPP of each policy."""
@@ -33,8 +35,8 @@ class Epp(Setting):
         found: str | None = state.fields.get("epp")
         return found or Unavailable(state.unavailable["epp"])
 
-    def refused(self, now: Present, value: str) -> str | None:
-        """Return why the driver cannot have the EPP, with the governor that the case has."""
+    def impossible(self, now: Present, value: str) -> str | None:
+        """Return why the driver cannot have the EPP, or not with the governor of the case."""
         for policy in now.cpufreq.policies_of(now.cpus):
             cpus = f"CPUs {format_cpulist(policy.cpus)}"
             offered = now.tree.text(f"{POLICIES}/{policy.name}/{AVAILABLE}")
@@ -43,10 +45,17 @@ class Epp(Setting):
                 return f"{driver} has no EPP on {cpus}: {offered.reason}"
             if value not in offered.split():
                 return f"the EPP {value} is not offered on {cpus} (but {offered})"
-            governor = now.asked("governor") or policy.governor
-            if governor == PERFORMANCE and value != PERFORMANCE:
-                return f"the EPP is always {PERFORMANCE} under the governor {PERFORMANCE}"
+        if now.asked("governor") == PERFORMANCE and value != PERFORMANCE:
+            return _FIXED
         return now.cpufreq.reason or None
+
+    def refused(self, now: Present, value: str) -> str | None:
+        """Return the same, or that the governor in force fixes the EPP."""
+        if problem := self.impossible(now, value):
+            return problem
+        governors = {policy.governor for policy in now.cpufreq.policies_of(now.cpus)}
+        is_fixed = now.asked("governor") is None and PERFORMANCE in governors
+        return _FIXED if is_fixed and value != PERFORMANCE else None
 
     def files(self, now: Present, value: str) -> list[SettingFile]:
         """Return the EPPs of the policies."""

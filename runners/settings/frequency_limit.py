@@ -44,7 +44,7 @@ class FrequencyLimit(Setting):
             for folder, khz in wanted.items()
         )
 
-    def refused(self, now: Present, value: str) -> str | None:
+    def impossible(self, now: Present, value: str) -> str | None:
         """Return why a policy cannot have the limit."""
         if reason := now.cpufreq.reason:
             return reason

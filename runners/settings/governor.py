@@ -34,7 +34,7 @@ class Governor(Setting):
         """Return why the governor is not in force."""
         return now.cpufreq.in_force_problem(value, now.cpus)
 
-    def refused(self, now: Present, value: str) -> str | None:
+    def impossible(self, now: Present, value: str) -> str | None:
         """Return why the driver does not have the governor."""
         return now.cpufreq.offer_problem(value, now.cpus)
 

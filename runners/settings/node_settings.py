@@ -69,6 +69,12 @@ class NodeSettings:
             or self.schedulers.problem(settings[SCHED_EXT])
         )
 
+    def impossible(
+        self, governor: str, settings: Settings, cpus: Sequence[int], now: Cpufreq
+    ) -> str | None:
+        """Return why the node can never have a case's frequency scaling, or None."""
+        return self.scaling.impossible(_wanted(governor, settings), cpus, now)
+
     def apply(self, governor: str, settings: Settings, cpus: Sequence[int]) -> str | None:
         """Put a case's settings in force and read them back; return why that failed, or None."""
         wanted = _wanted(governor, settings)

@@ -65,6 +65,14 @@ class Scaling:
             return None
         return self._refusal(asked, present)
 
+    def impossible(
+        self, wanted: Mapping[str, str], cpus: Sequence[int], now: Cpufreq
+    ) -> str | None:
+        """Return why the node can never be scaled so, whoever sets it, or None."""
+        present = Present(self._tree, now, cpus, wanted)
+        found = (setting.impossible(present, value) for setting, value in _asked(wanted))
+        return next(filter(None, found), None)
+
     def apply(self, wanted: Mapping[str, str], cpus: Sequence[int]) -> str | None:
         """Put a case's scaling in force and read it back; return why that failed, or None.
 

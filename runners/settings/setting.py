@@ -85,9 +85,13 @@ class Setting:
         """Return whether a value is in force on the CPUs."""
         return self.read(now) == value
 
+    def impossible(self, now: Present, value: str) -> str | None:
+        """Return why this node can never have a value, with what the case asks for beside it."""
+        return None
+
     def refused(self, now: Present, value: str) -> str | None:
-        """Return why this node cannot have a value, whoever sets it; None when it can."""
-        raise NotImplementedError
+        """Return why this node cannot have a value now, whoever sets it; None when it can."""
+        return self.impossible(now, value)
 
     def files(self, now: Present, value: str) -> list[SettingFile]:
         """Return what the files hold when the value is in force; those of a policy for each CPU."""

@@ -42,7 +42,7 @@ class Turbo(Setting):
             return Unavailable(MISSING)
         return OFF if "0" in texts.values() else ON
 
-    def refused(self, now: Present, value: str) -> str | None:
+    def impossible(self, now: Present, value: str) -> str | None:
         """Return that the node has no file for turbo."""
         found = self.read(now)
         return found.reason if isinstance(found, Unavailable) else None

@@ -110,7 +110,8 @@ class Machine:
         planned = _without_estimates(study) if emulated else study
         tools = self.tools_of(study)
         topology = self.node.topology
-        plan = make_plan(planned, topology, find, tools, self._governor_problem, emulated)
+        impossible = cache(partial(self.settings().impossible, now=self.node.cpufreq))
+        plan = make_plan(planned, topology, find, tools, impossible, emulated)
         return replace(plan, speeds=relative_speeds(self.node.tree, topology.kinds))
 
     def tools_of(self, study: Study) -> Mapping[str, str]:
@@ -229,15 +230,15 @@ class Machine:
             if governor != CURRENT_GOVERNOR and now.in_force_problem(governor, cpus) is not None
         }
         lines = []
+        # A recorded node's journal would be this machine's.
+        journal = f" (journal: {settings.journal_path})" if self.live else ""
         if switched:
             noun = "governor" if len(switched) == 1 else "governors"
-            # A recorded node's journal would be this machine's.
-            journal = f" (journal: {settings.journal_path})" if self.live else ""
             lines.append(
                 f"{noun} {', '.join(sorted(switched))}: set for the CPUs of each case, and put "
                 f"back at the end{journal}"
             )
-        lines += _setting_lines([asked for _, asked, _ in possible])
+        lines += _setting_lines([asked for _, asked, _ in possible], journal)
         waiting: dict[str, list[str]] = {}
         for case in plan.cases:
             if reason := problems[_setting_key(case)]:
@@ -283,11 +284,6 @@ class Machine:
         path = find(name)
         return path if path or self.live else Path(name)
 
-    def _governor_problem(self, governor: str, cpus: tuple[int, ...]) -> str | None:
-        if governor == CURRENT_GOVERNOR:
-            return None
-        return self.node.cpufreq.offer_problem(governor, cpus)
-
 
 def open_machine(sysroot: Path, kinds: str | None, site: Site | None = None) -> Machine:
     """Return this machine, or the node of a recorded tree; raises UserError when there is none.
@@ -317,7 +313,7 @@ def results_folder(results: Path, study: Study, node: Node) -> Path:
     return results / study.name / node.node_id
 
 
-def _setting_lines(asked: Iterable[Settings]) -> list[str]:
+def _setting_lines(asked: Iterable[Settings], journal: str) -> list[str]:
     """Return in lines which settings beside the governor will be set, and how they end."""
     values: dict[str, dict[str, None]] = {}
     for settings in asked:
@@ -328,9 +324,9 @@ def _setting_lines(asked: Iterable[Settings]) -> list[str]:
     if schedulers:
         noun = "scheduler" if len(schedulers) == 1 else "schedulers"
         lines.append(f"{noun} {', '.join(schedulers)}: started for its cases, and ended at the end")
-    for name, found in values.items():
-        words = settings_in_words({name: " and ".join(found)})
-        lines.append(f"{words}: set for each case, and put back at the end")
+    if values:
+        words = settings_in_words({name: " and ".join(found) for name, found in values.items()})
+        lines.append(f"{words}: set for each case, and put back at the end{journal}")
     return lines
 
 

@@ -15,6 +15,7 @@ from configs.app import App, Check
 from configs.library import load_study
 from configs.mapping import Mapping
 from configs.repetitions import Race
+from configs.settings import Settings
 from configs.study import AppChoice, Study, Vm
 from runners.node.topology import Topology
 from runners.plan.case import case_fields
@@ -42,10 +43,10 @@ def plan(
     def find(name: str) -> Path | None:
         return None if name == missing else Path("/opt") / name
 
-    def governor_problem(governor: str, _cpus: tuple[int, ...]) -> str | None:
+    def settings_problem(governor: str, _: Settings, _cpus: tuple[int, ...]) -> str | None:
         return f"{governor} is not offered" if governor == bad else None
 
-    return make_plan(of, node or i9_14900k_without_smt(), find, TOOLS, governor_problem)  # type: ignore[arg-type]
+    return make_plan(of, node or i9_14900k_without_smt(), find, TOOLS, settings_problem)  # type: ignore[arg-type]
 
 
 def test_the_ten_published_cases_are_numbered_as_published() -> None:
@@ -345,12 +346,12 @@ def test_a_guest_that_does_not_fit_is_left_out_everywhere(cpus: int, reason: str
 def test_a_guest_s_governor_is_that_of_the_host_s_cpus() -> None:
     queries: list[tuple[str, tuple[int, ...]]] = []
 
-    def governor_problem(governor: str, cpus: tuple[int, ...]) -> str | None:
+    def settings_problem(governor: str, _: Settings, cpus: tuple[int, ...]) -> str | None:
         queries.append((governor, cpus))
         return "not offered there" if 8 in cpus else None
 
     node = i9_14900k_without_smt()
-    made = make_plan(PAPER_VM, node, lambda name: Path("/opt") / name, TOOLS, governor_problem)
+    made = make_plan(PAPER_VM, node, lambda name: Path("/opt") / name, TOOLS, settings_problem)
     p_cores, e_cores, all_cpus = set(range(8)), set(range(8, 24)), set(range(24))
     mixed = {0, 1, 2, 3, 8, 9, 10, 11}
     assert [governor for governor, _ in queries] == ["performance"] * 7
