@@ -92,7 +92,8 @@ def replacing(file: str, earlier: Mapping[str, str]) -> Meta:
 
 
 def _messages(file: str, earlier: Mapping[str, str]) -> dict[str, str]:
-    return {name: f"`{name}` of {with_article(file)} is `{instead}` now" for name, instead in earlier.items()}
+    owner = with_article(file)
+    return {name: f"`{name}` of {owner} is `{instead}` now" for name, instead in earlier.items()}
 
 
 @dataclass(frozen=True, eq=False)
