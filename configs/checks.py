@@ -19,7 +19,7 @@ from configs.decoding import Mistake, Mistakes, Path
 from configs.mapping import Mapping, never_pins_problem
 from configs.mapping_names import UNPINNED, unknown_mapping
 from configs.repetitions import RACE_OF, RACE_REPETITIONS, Race, Repetitions
-from configs.settings import combinations
+from configs.settings import SettingFactors, combinations
 from configs.study import MAX_REGIONS, NO_CO_RUNNER, AppChoice, CoRunner, Study
 from configs.values import DIRECTIONS
 from configs.variables import thread_count_mistakes
@@ -78,7 +78,9 @@ class Resolver:
             its_mappings = mappings if choice.mappings is None else choice.mappings
             rows += self._count_tables(choice) * len(its_mappings)
         guests = len(vcpu_mappings) if self.engine == "vm" else 1
+        # A table with mistakes is none yet.
         factors = self.data.get("settings")
+        factors = factors if isinstance(factors, SettingFactors) else None
         governors = (factors and factors.governor) or self.data.get("governors", Study.governors)
         # Each co-runner also runs alone.
         alone = sum(co_runner is not None for co_runner in co_runners or ())

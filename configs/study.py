@@ -380,7 +380,9 @@ class Study:
     def contradictions(values: dict[str, Any], present: Collection[str]) -> Iterator[Mistake]:
         """Refuse governors in two places."""
         settings = values.get("settings")
-        if "governors" in present and settings and settings.governor:
+        # A table with mistakes is none yet.
+        of_settings = isinstance(settings, SettingFactors) and settings.governor
+        if "governors" in present and of_settings:
             yield (
                 ("governors",),
                 AtKey("'governors' is short for `settings: {governor: …}`; keep one"),
