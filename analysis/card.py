@@ -65,6 +65,7 @@ from base.reading import table_in
 from base.text import one_line, plural
 from configs.daemons import UNITS
 from configs.results_folder import LATENCY_FILE
+from configs.settings import NAMES, Settings
 from configs.values import DIRECTIONS
 from runners.records.disturbances import DISTURBANCES
 from runners.records.instruments import Proof, counted
@@ -274,6 +275,7 @@ def _cases(answer: Answer, source: str) -> Iterator[CardCase]:
             | {
                 "table_number": key.table.number,
                 "case_number": key.number,
+                "settings": _settings(key.settings),
                 "co_runner_alone": places.get(key.co_runner_alone or ""),
                 "drivers": words_in(happened.drivers),
                 "governors_read": words_in(happened.governors_read),
@@ -301,6 +303,10 @@ def _shared(case: Case) -> dict[str, Any]:
         name: _with_names(getattr(case.key if name in _OF_KEY else case.circumstances, name))
         for name in SHARED
     }
+
+
+def _settings(settings: Settings) -> dict[str, str]:
+    return {name: _name(value) for name, value in settings.pairs if name in NAMES}
 
 
 def _with_names(value: object) -> Any:  # noqa: ANN401 - whatever a case has

@@ -19,7 +19,6 @@ from analysis.advice.ruled_out import eliminations_of
 from analysis.format.table import joined
 from analysis.objectives import OBJECTIVES, Objective
 from analysis.records.first_records import command_line
-from analysis.records.keys import OF_SCHEDULING, CaseKey
 from analysis.records.metrics import Metric
 from analysis.records.race_records import RaceRecords
 from analysis.records.runs import good_runs
@@ -33,7 +32,6 @@ from analysis.statistics.unlike import slow_runs
 from analysis.verdict.values import MAX_VALUE, MIN_VALUE, Array
 from base import PINSTUDY
 from base.text import as_typed, one_line, plural
-from configs.scheduling import Scheduling
 from configs.study import CURRENT_GOVERNOR
 from runners.records.race.race import is_placed
 from runners.records.race_state import OVERHEAD_S, Key, RaceState
@@ -209,7 +207,7 @@ def _lines(
             counted=start.openmp or any(table.threads > 1 for table in tables),
             schedule=start.schedule if len({table.schedule for table in tables}) > 1 else None,
             governor=governor if is_set else None,
-            scheduling=_scheduling(case.summary.key),
+            settings=case.summary.key.settings,
             before=before[0] if is_set and len(before) == 1 else None,
             # Left to the scheduler, the reference has every CPU.
             node_cpus=len(reference.start.mask) if reference.start else 0,
@@ -281,8 +279,3 @@ def _difference(best: Array, reference: Array) -> Difference | None:
     if np.count_nonzero(known) < 2:
         return None
     return Difference.of_pairs(np.log(best[known]), np.log(reference[known]))
-
-
-def _scheduling(key: CaseKey) -> Scheduling:
-    asked = {name: getattr(key, name) for name in OF_SCHEDULING}
-    return Scheduling(**{name: value for name, value in asked.items() if value})

@@ -13,6 +13,7 @@ from analysis.advice.model import AdviceCaveat, Candidate, Confirmation
 from analysis.results.node_files import cpus_of
 from analysis.statistics.drift import Drift, Trend
 from configs.mapping import WITHIN_THE_RUN
+from configs.settings import GOVERNOR, NAMES
 from runners.records.disturbances import OWN
 from runners.records.race.elimination import MAX_NOISE
 from runners.records.race_state import RaceState
@@ -54,9 +55,10 @@ def caveats_of(
 def settings_of(lines: Sequence[Line]) -> Iterator[AdviceCaveat]:
     """Yield what has to be set, by the first line of each tool, before the command is worth it."""
     lines_by_tool = {line.tool: line for line in reversed(lines)}
-    for tool in ("governor", "scheduler"):
+    for tool in (GOVERNOR, *NAMES):
         if tool in lines_by_tool:
-            yield AdviceCaveat("setting", (tool,), text=lines_by_tool[tool].text)
+            line = lines_by_tool[tool]
+            yield AdviceCaveat("setting", (tool,), text=line.text or line.note)
 
 
 def disturbed_runs(runs: pd.DataFrame) -> list[set[str]]:

@@ -77,7 +77,7 @@ def _case_data(candidate: Candidate) -> dict[str, Any]:
         "schedule": case.key.table.schedule,
         "wait_policy": case.key.table.wait_policy,
         "governor": case.key.governor,
-        "scheduling": case.key.scheduling or None,
+        "settings": case.key.settings.asked or None,
         "runs": candidate.runs,
         "runs_proved": candidate.placed.proved,
         "runs_unproved": candidate.placed.unproved,

@@ -9,7 +9,7 @@ Environment=; systemd.service(5), "Command lines".
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import PurePath
@@ -22,7 +22,19 @@ from base.cpulist import MAX_CPU, format_cpulist
 from base.text import as_typed, word_as_typed
 from configs.app import SCHEDULE_KINDS, kind_of
 from configs.places import places_of
-from configs.scheduling import AS_IT_IS, CURRENT, ON, Scheduling
+from configs.settings import (
+    AS_IT_IS,
+    BASE,
+    HIGHEST,
+    KERNEL,
+    LOWEST,
+    OFF,
+    ON,
+    SCHED_EXT,
+    Settings,
+    frequency_khz,
+    power_w,
+)
 from configs.variables import NAME, OMP_NUM_THREADS, OWN, nested_counts
 
 # The words that stand before the program, by mechanism (runners.plan.mechanisms).
@@ -75,7 +87,7 @@ class Start:
     schedule: str | None = None
     wait_policy: str | None = None
     governor: str | None = None
-    scheduling: Scheduling = AS_IT_IS
+    settings: Settings = AS_IT_IS
     before: str | None = None
     removed: tuple[str, ...] = ()
     others: tuple[tuple[str, str], ...] = ()
@@ -200,7 +212,7 @@ def ready_lines(start: Start) -> tuple[Line, ...]:
             _likwid_pin(start),
             *(Line(tool, "", _ONE_MASK) for tool in ("srun", "mpirun", "systemd")),
             *_governor(start),
-            *_scheduling(start),
+            *_settings(start),
         )
     return (
         _environment(start),
@@ -211,7 +223,7 @@ def ready_lines(start: Start) -> tuple[Line, ...]:
         *_mpirun(start),
         *_systemd(start),
         *_governor(start),
-        *_scheduling(start),
+        *_settings(start),
     )
 
 
@@ -382,22 +394,102 @@ def _governor(start: Start) -> Iterator[Line]:
     )
 
 
-def _scheduling(start: Start) -> Iterator[Line]:
-    """Yield how to have the scheduler and its switches; nothing where they do not change."""
-    wanted = start.scheduling
-    if wanted.program:
-        yield Line(
-            "scheduler",
-            " ".join(map(word_as_typed, wanted.scheduler.split())),
-            "as root, in another terminal: it is in force as long as it runs, and Ctrl-C ends it",
-        )
-    for name, value in (("energy_aware", wanted.energy_aware), ("itmt_enabled", wanted.itmt)):
-        if value != CURRENT:
-            yield Line(
-                "scheduler",
-                f"sysctl kernel.sched_{name}={int(value == ON)}",
-                "as root; note first what it is",
-            )
+def _settings(start: Start) -> Iterator[Line]:
+    """Yield how to have each setting beside the governor; nothing where they do not change."""
+    for name, value in start.settings.pairs:
+        known = _LINES_OF_SETTINGS.get(name)
+        line = known(value) if known else None
+        yield line or Line(name, "", f"set {name} to {value}; no line is known for it")
+
+
+def _scheduler(value: str) -> Line | None:
+    if value == KERNEL:
+        return Line(SCHED_EXT, "", "end the scheduler of sched_ext, if one is loaded")
+    return Line(
+        SCHED_EXT,
+        " ".join(map(word_as_typed, value.split())),
+        "as root, in another terminal: it is in force as long as it runs, and Ctrl-C ends it",
+    )
+
+
+def _switch(name: str, command: str, note: str = "") -> Callable[[str], Line | None]:
+    """Return what makes the line of a switch; the command has 1 for {on}, 0 for {off}."""
+
+    def line(value: str) -> Line | None:
+        if value not in (ON, OFF):
+            return None
+        digits = {"on": int(value == ON), "off": int(value == OFF)}
+        return Line(name, command.format(**digits), _NOTE_FIRST + note.format(**digits))
+
+    return line
+
+
+def _epp(value: str) -> Line:
+    return Line(
+        "epp",
+        f"echo {word_as_typed(value)} | tee {_CPUFREQ}/energy_performance_preference",
+        f"{_NOTE_FIRST}; a change of the governor may change it",
+    )
+
+
+def _frequency_limit(name: str, kernel_file: str) -> Callable[[str], Line | None]:
+    def line(value: str) -> Line | None:
+        khz = frequency_khz(value)
+        if khz is not None:
+            return Line(name, f"echo {khz} | tee {_CPUFREQ}/{kernel_file}", _NOTE_FIRST)
+        if value not in _OWN_FREQUENCIES:
+            return None
+        copy = f"cat $cpu/{_OWN_FREQUENCIES[value]} > $cpu/{kernel_file}"
+        return Line(name, f"for cpu in {_CPUFREQ}; do {copy}; done", _NOTE_FIRST)
+
+    return line
+
+
+def _power_limit(value: str) -> Line | None:
+    try:
+        microwatts = round(power_w(value) * 1e6)
+    except (ValueError, OverflowError):
+        return None
+    write = f"echo {microwatts} > $zone/constraint_0_power_limit_uw"
+    # Of both interfaces to a package the lower limit counts.
+    zones = "/sys/class/powercap/intel-rapl:? /sys/class/powercap/intel-rapl-mmio:?"
+    return Line(
+        "power_limit",
+        f"for zone in {zones}; do grep -qs package $zone/name && {write}; done",
+        _NOTE_FIRST,
+    )
+
+
+_NOTE_FIRST = "as root; note first what it is"
+_CPUFREQ = "/sys/devices/system/cpu/cpu[0-9]*/cpufreq"
+# The kernel's files of each CPU's own frequencies.
+_OWN_FREQUENCIES = {
+    HIGHEST: "cpuinfo_max_freq",
+    BASE: "base_frequency",
+    LOWEST: "cpuinfo_min_freq",
+}
+# Paths as in the files of runners/settings. What has no line here is told in words.
+_LINES_OF_SETTINGS: Mapping[str, Callable[[str], Line | None]] = {
+    "epp": _epp,
+    "max_frequency": _frequency_limit("max_frequency", "scaling_max_freq"),
+    "min_frequency": _frequency_limit("min_frequency", "scaling_min_freq"),
+    "turbo": _switch(
+        "turbo",
+        "echo {off} > /sys/devices/system/cpu/intel_pstate/no_turbo",
+        "; under other drivers: echo {on} > /sys/devices/system/cpu/cpufreq/boost",
+    ),
+    "power_limit": _power_limit,
+    "cache_aware": _switch(
+        "cache_aware", "echo {on} > /sys/kernel/debug/sched/llc_balancing/enabled"
+    ),
+    "energy_aware": _switch("energy_aware", "sysctl kernel.sched_energy_aware={on}"),
+    "itmt": _switch(
+        "itmt",
+        "sysctl kernel.sched_itmt_enabled={on}",
+        "; since Linux 6.13: echo {on} > /sys/kernel/debug/x86/sched_itmt_enabled",
+    ),
+    SCHED_EXT: _scheduler,
+}
 
 
 def _program(start: Start) -> str:

@@ -16,7 +16,7 @@ from analysis.statistics.sample import Interval
 from analysis.statistics.unlike import SlowRuns
 from base.text import one_line
 from configs.repetitions import Race
-from configs.scheduling import CURRENT
+from configs.settings import CURRENT, NAMES, settings_in_words
 from runners.records.placed_runs import PlacedRuns
 from runners.records.race_state import Eliminated, RaceState
 
@@ -33,7 +33,7 @@ AdviceCaveatCode = Literal[
     "oversubscribed",
     # the runs had not the user's variables, which are the names
     "unset",
-    # the governor or scheduler, a name, has to be set first by the line in `text`
+    # the governor or another setting, a name, has to be set first by the line in `text`
     "setting",
     # what the name says is loaded into the program of one of both cases
     "loaded",
@@ -54,7 +54,7 @@ AdviceCaveatCode = Literal[
 MUST_KNOW = ("setting", "mostly disturbed", "oversubscribed", "unset")
 # The parts of a case's name before its threads and mapping, and after.
 _BEFORE = ("app", "build", "size")
-_AFTER = ("schedule", "wait_policy", "governor", "scheduling")
+_AFTER = ("schedule", "wait_policy", "governor")
 
 
 @dataclass(frozen=True)
@@ -245,12 +245,13 @@ def names_of(cases: Sequence[Case]) -> dict[str, str]:
     """Return the name of each case by its case_id: `8 threads, pcores-pin, schedule dynamic`."""
     facts = {
         case.key.case_id: case.key.table._asdict()
-        | {"governor": case.key.governor, "scheduling": case.key.scheduling or CURRENT}
+        | {"governor": case.key.governor}
+        | {name: case.key.settings[name] for name in NAMES}
         for case in cases
     }
     differ = {
         name
-        for name in (*_BEFORE, *_AFTER)
+        for name in (*_BEFORE, *_AFTER, *NAMES)
         if len({of_case[name] for of_case in facts.values()}) > 1
     }
     return {case.key.case_id: _name(case, facts[case.key.case_id], differ) for case in cases}
@@ -264,5 +265,7 @@ def _name(case: Case, facts: Mapping[str, str], differ: set[str]) -> str:
         for name in _AFTER
         if name in differ and facts[name] != CURRENT
     ]
-    parts = [before, case.key.table.threads_in_words, case.key.full_mapping, *after]
+    asked = {name: value for name, value in case.key.settings.pairs if name in differ}
+    settings = settings_in_words(asked)
+    parts = [before, case.key.table.threads_in_words, case.key.full_mapping, *after, settings]
     return one_line(", ".join(filter(None, parts)))

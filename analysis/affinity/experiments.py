@@ -70,4 +70,4 @@ def _latency(folder: Path | None) -> tuple[Latency | None, str]:
 
 
 def _table_and_governor(team: Team) -> tuple[object, ...]:
-    return *team.case.summary.key.table[1:], team.case.governor, team.case.summary.key.scheduling
+    return *team.case.summary.key.table[1:], team.case.governor, team.case.summary.key.setting_words

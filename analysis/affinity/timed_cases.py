@@ -107,7 +107,7 @@ def by_setting(cases: Iterable[Measured]) -> list[list[Measured]]:
     def setting(measured: Measured) -> tuple[object, ...]:
         case, table = measured.case.summary, measured.case.summary.key.table
         build = table.build, table.size, table.schedule, table.wait_policy
-        settings = case.key.governor, case.key.scheduling
+        settings = case.key.governor, case.key.setting_words
         return case.key.study, case.key.node_id, *build, *settings, case.key.engine
 
     return grouped(cases, setting)

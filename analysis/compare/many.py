@@ -21,6 +21,7 @@ from analysis.findings.effects import Cases, cases_of
 from analysis.format.numbers import finite
 from analysis.format.table import Column, Table
 from analysis.objectives import EDP, Objective
+from analysis.records.keys import cell_of_settings
 from analysis.results.case import grouped
 from analysis.results.node_facts import NodeFacts
 from analysis.results.node_files import node_facts
@@ -31,6 +32,7 @@ from analysis.statistics.sample import Interval
 from analysis.verdict.model import CaseFinding, Comparison, Findings, TableFindings
 from analysis.words import experiments as words
 from base.text import one_line
+from configs.settings import Settings
 from configs.values import DIRECTIONS
 
 _WORDS: tuple[Outcome, ...] = ("better", "equivalent", "worse", "undecided")
@@ -46,7 +48,7 @@ class Setting(NamedTuple):
     schedule: str
     wait_policy: str
     governor: str
-    scheduling: str
+    settings: Settings
     co_runner: str | None
     guest: str
     objective: tuple[str, str, bool]
@@ -58,7 +60,7 @@ class Setting(NamedTuple):
             f"schedule {self.schedule}" if takes_schedule else "",
             f"wait policy {self.wait_policy}",
             "governor not known" if self.governor == _UNKNOWN else self.governor,
-            self.scheduling,
+            self.settings.words,
             f"beside {self.co_runner}" if self.co_runner else "",
         )
         guest = f" in {self.guest}" if self.guest else ""
@@ -201,7 +203,7 @@ def _all_best(findings: Findings, as_governor: str | None) -> Iterator[tuple[Set
 
 def _under(case: CaseFinding, as_governor: str | None) -> tuple[object, ...]:
     governor = governor_of(case) or as_governor or _UNKNOWN
-    return governor, case.summary.key.scheduling, case.summary.key.co_runner
+    return governor, case.summary.key.settings, case.summary.key.co_runner
 
 
 def _setting(
@@ -214,7 +216,7 @@ def _setting(
         table.key.schedule,
         table.key.wait_policy,
         governor_of(case) or as_governor or _UNKNOWN,
-        case.summary.key.scheduling,
+        case.summary.key.settings,
         case.summary.key.co_runner,
         case.summary.key.guest,
         objective.identity,
@@ -371,7 +373,7 @@ def _raw(node: NodeOfMany, best: Best, setting: Setting, objective: Objective) -
         "schedule": best.table.key.schedule,
         "wait_policy": best.table.key.wait_policy,
         "governor": setting.governor,
-        "scheduling": setting.scheduling or None,
+        "settings": cell_of_settings(setting.settings),
         "co_runner": setting.co_runner,
         "objective": str(objective),
         "unit": objective.unit,

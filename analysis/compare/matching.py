@@ -1,6 +1,6 @@
 """Which tables, programs and rows of two results are of the same, and in what they differ.
 
-Rows are matched by algorithm, ranks, threads, mapping, scheduling, governor, co-runner and, in
+Rows are matched by algorithm, ranks, threads, mapping, settings, governor, co-runner and, in
 guests, the mapping of virtual CPUs; tables of one app, size and build are preferred, and it is
 said where none are.
 """
@@ -18,7 +18,7 @@ from configs.values import DIRECTIONS
 
 # The same row of A and of B, or a row of one of them.
 Matched = tuple[CaseFinding | None, CaseFinding | None]
-# Mapping of threads, mapping of virtual CPUs and co-runner, scheduling, governor if it is known.
+# Mapping of threads, mapping of virtual CPUs and co-runner, settings, governor if it is known.
 _Key = tuple[str, str, str, str | None]
 
 
@@ -133,7 +133,7 @@ def _row_key(case: CaseFinding, as_governor: str | None) -> _Key:
     return (
         case.mapping,
         case.summary.key.vcpu_mapping or case.summary.key.co_runner or "",
-        case.summary.key.scheduling,
+        case.summary.key.setting_words,
         governor_of(case) or as_governor,
     )
 

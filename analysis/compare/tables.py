@@ -10,13 +10,13 @@ from typing import Any
 from analysis.compare.side_by_side import Agreement, Conclusions, Pair, Ratio, Row, Side, SideBySide
 from analysis.format.numbers import NOTHING, finite, fixed
 from analysis.format.table import Column, Notes, Table, table_of
-from analysis.records.keys import TABLE_KEYS
+from analysis.records.keys import TABLE_KEYS, cell_of_settings
 from analysis.statistics.sample import Interval
 from analysis.verdict.case_caveats import loaded_at_start
 from analysis.verdict.tables import interval_of, objective_decimals, ratio_decimals, ratio_text
 from analysis.words import experiments as words
 from base.text import one_line
-from configs.scheduling import CURRENT
+from configs.settings import CURRENT
 from configs.values import DIRECTIONS
 
 _COUNTED: tuple[Agreement, ...] = (
@@ -109,7 +109,7 @@ def _differences(both: SideBySide) -> Table:
 
 def _table(both: SideBySide, pair: Pair) -> Table:
     in_guest = any(row.case.summary.key.vcpu_mapping for row in pair.rows)
-    is_asked = any(row.case.summary.key.scheduling for row in pair.rows)
+    is_asked = any(row.case.summary.key.setting_words for row in pair.rows)
     is_direct = any(row.direct for row in pair.rows)
     unit = pair.objective.unit
     both_numbers = any(row.a and row.b and row.a.number != row.b.number for row in pair.rows)
@@ -117,7 +117,7 @@ def _table(both: SideBySide, pair: Pair) -> Table:
         Column("# A / B" if both_numbers else "#"),
         *([Column("vCPU mapping", right=False)] if in_guest else []),
         Column("mapping", right=False),
-        *([Column("scheduling", right=False)] if is_asked else []),
+        *([Column("settings", right=False)] if is_asked else []),
         Column("governor", right=False),
         *(column for name in "AB" for column in _side_columns(name, unit)),
         *(
@@ -176,8 +176,8 @@ def _head(row: Row, in_guest: bool, is_asked: bool) -> tuple[str, ...]:
     governors = dict.fromkeys(side.case.governor for side in (row.a, row.b) if side)
     co_runner = f" beside {case.summary.key.co_runner}" if case.summary.key.co_runner else ""
     mapping = one_line(f"{case.mapping}{co_runner}")
-    scheduling = (one_line(case.summary.key.scheduling or CURRENT),) if is_asked else ()
-    return (*vcpus, mapping, *scheduling, one_line(" = ".join(governors)))
+    settings = (one_line(case.summary.key.setting_words or CURRENT),) if is_asked else ()
+    return (*vcpus, mapping, *settings, one_line(" = ".join(governors)))
 
 
 def _side_cells(side: Side | None, decimals: int) -> tuple[str, ...]:
@@ -266,7 +266,7 @@ def raw_row(both: SideBySide, pair: Pair, row: Row) -> dict[str, object]:
         "better": DIRECTIONS[pair.objective.higher],
         "mapping": row.case.mapping,
         "vcpu_mapping": row.case.summary.key.vcpu_mapping,
-        "scheduling": row.case.summary.key.scheduling or None,
+        "settings": cell_of_settings(row.case.summary.key.settings),
     }
     for name, side, table in (("a", row.a, pair.a), ("b", row.b, pair.b)):
         values |= {

@@ -85,7 +85,7 @@ def _build(sharing: Sharing) -> tuple[str, ...]:
     """Return what workloads share that stand beside each other: build, governor and all else."""
     case = sharing[0].measured.case.summary
     of_table = case.key.table.build, case.key.table.schedule, case.key.table.wait_policy
-    return *of_table, case.key.scheduling, case.key.governor
+    return *of_table, case.key.setting_words, case.key.governor
 
 
 def all_figures(results: Results, findings: Findings) -> Iterator[Drawing | NotDrawn]:

@@ -159,7 +159,7 @@ def _prepare(axes: Axes, title: str, cases: Sequence[CaseFinding]) -> None:
 
 
 def _settings(case: CaseFinding) -> tuple[str, str, str | None]:
-    return case.governor, case.summary.key.scheduling, case.summary.key.co_runner
+    return case.governor, case.summary.key.setting_words, case.summary.key.co_runner
 
 
 def label_empty_rows(

@@ -158,8 +158,8 @@ def _options(decision: Decision, best: CaseFinding) -> dict[tuple[Choice, str], 
 
 
 def where_of(case: Case) -> str:
-    """Return a case's mapping, and what it asks for of the scheduler."""
-    return " under ".join(filter(None, (case.key.full_mapping, case.key.scheduling)))
+    """Return a case's mapping, and the settings that it asks for."""
+    return " under ".join(filter(None, (case.key.full_mapping, case.key.setting_words)))
 
 
 def _instructions(advised: Sequence[_Advised], objective: Objective) -> Iterator[Instruction]:

@@ -16,26 +16,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TypeAlias
 
 from analysis.findings.effects import Cases, Effect, Why
 from analysis.objectives import OBJECTIVES, Objective
 from analysis.results.case import Case, grouped
 from analysis.statistics.sample import Interval
+from configs.settings import NAMES
 
-Factor = Literal[
-    "threads",
-    "governor",
-    "schedule",
-    "wait_policy",
-    "build",
-    "co_runner",
-    "sched_ext",
-    "energy_aware",
-    "itmt",
-    "mapping",
-]
+Factor: TypeAlias = str
 Level = str | int | None
+
+
+def _level_of_setting(name: str) -> Callable[[Case], Level]:
+    return lambda case: case.key.settings.asked.get(name)
 
 
 # A level is None where a case does not ask for one, as without a co-runner.
@@ -46,9 +40,7 @@ _LEVELS: Mapping[Factor, Callable[[Case], Level]] = {
     "wait_policy": lambda case: case.key.table.wait_policy,
     "build": lambda case: case.key.table.build,
     "co_runner": lambda case: case.key.co_runner,
-    "sched_ext": lambda case: case.key.scheduler,
-    "energy_aware": lambda case: case.key.energy_aware,
-    "itmt": lambda case: case.key.itmt,
+    **{name: _level_of_setting(name) for name in NAMES},
     "mapping": lambda case: case.key.full_mapping,
 }
 FACTORS: tuple[Factor, ...] = tuple(_LEVELS)

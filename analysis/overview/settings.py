@@ -44,7 +44,7 @@ def overviews_of(findings: Findings) -> list[Overview]:
 
 def _shared(case: CaseFinding) -> tuple[object, ...]:
     of = case.summary
-    return of.key.mpi, case.governor, of.key.scheduling, of.key.co_runner
+    return of.key.mpi, case.governor, of.key.setting_words, of.key.co_runner
 
 
 def _overview(
@@ -73,7 +73,7 @@ def _under(case: CaseFinding, *, has_governor: bool) -> str:
     of = case.summary
     parts = (
         case.governor if has_governor else "",
-        of.key.scheduling,
+        of.key.setting_words,
         f"beside {of.key.co_runner}" if of.key.co_runner else "",
     )
     return one_line(", ".join(filter(None, parts)))

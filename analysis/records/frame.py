@@ -19,7 +19,13 @@ from analysis.records.columns import (
     numbers,
     unix_seconds,
 )
-from analysis.records.keys import OF_SCHEDULING, OPTIONAL_KEYS, ROW_KEYS, TABLE_KEYS
+from analysis.records.keys import (
+    OPTIONAL_KEYS,
+    ROW_KEYS,
+    TABLE_KEYS,
+    settings_as_texts,
+    settings_in,
+)
 from analysis.records.metrics import MAX_METRICS, METRIC, METRICS, metrics_of_record
 from analysis.records.regions import REGION, region_records
 from configs.core_kinds import KIND_ORDER
@@ -33,7 +39,7 @@ _TEXTS = (
     "reason", "governor_read", "driver", "engine", "vcpu_mapping", "vcpu_selection", "vcpu_binding",
     "vcpu_cpus", "vm_accelerator", "algorithm", "implementation", "mpi", "ranks_by",
     "sched_energy_aware", "sched_ext_scheduler", REGION, "co_runner", "co_runner_cpus",
-    "co_runner_alone", *OF_SCHEDULING, "priority", "power_supply",
+    "co_runner_alone", "priority", "power_supply",
 )  # fmt: skip
 _COUNTS = (
     "table_number", "case_number", "repetition", "block", "order", "attempt", "ranks", "threads",
@@ -41,8 +47,10 @@ _COUNTS = (
 )  # fmt: skip
 _FLAGS = ("warmup", "kinds_declared", "fixed_time", "no_schedule")
 _VERDICTS = ("placement_verdict", "vcpu_placement_verdict", "co_runner_placement_verdict")
+# What the study asks for, and what was read back.
+_SETTINGS = ("settings", "settings_read")
 # Tuples, None where there is nothing in them.
-_LISTS = ("disturbed", "daemons", "rank_cpus", METRICS)
+_LISTS = ("disturbed", "daemons", "rank_cpus", *_SETTINGS, METRICS)
 # The task that took most CPU time of all others, where the run shared its CPUs, and that time.
 _NEIGHBOUR = ("neighbour", "neighbour_s")
 _FIELDS_OF_KINDS = tuple(measure.field for measure in OF_KINDS)
@@ -162,6 +170,7 @@ def _row(record: Mapping[str, Any], reasons: Reasons) -> tuple[Any, ...]:
         disturbed or None,
         tuple(get("daemons") or ()) or None,
         tuple(get("rank_cpus") or ()) or None,
+        *[settings_as_texts(settings_in(get(name) or {})) or None for name in _SETTINGS],
         metrics_of_record(get("metric_units"), get("metric_better")),
         neighbour,
         neighbour_s,

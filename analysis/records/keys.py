@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import NamedTuple
 
 from base.text import team_in_words, team_label
-from configs.scheduling import words_of
+from configs.settings import AS_IT_IS, NAMES, Settings
 
 
 class TableKey(NamedTuple):
@@ -61,11 +62,31 @@ TABLE_KEYS = TableKey._fields[1:]
 # is of no table.
 OPTIONAL_KEYS = ("ranks", "region", "vm_cpus", "vm_memory_mib", "vm_accelerator")
 ROW_KEYS = ("case_number", "mapping", "governor")
-# Who places threads, where a study asks for it.
-OF_SCHEDULING = ("scheduler", "energy_aware", "itmt")
-# Between the CPUs of two ranks; a table shows those of no more ranks.
-RANK_SEPARATOR = " | "
+# Between the CPUs of two ranks, or two settings, in a cell; a table shows those of no more ranks.
+SEPARATOR = " | "
 MAX_RANKS_SHOWN = 8
+
+
+def settings_in(values: Mapping[str, str]) -> Settings:
+    """Return a record's settings in their order; those that only its pinstudy knows are last."""
+    names = [*(name for name in NAMES if name in values), *(values.keys() - NAMES)]
+    return Settings(tuple((name, values[name]) for name in names))
+
+
+def settings_as_texts(settings: Settings) -> tuple[str, ...]:
+    """Return settings as cells have them: `epp=power`."""
+    return tuple(f"{name}={value}" for name, value in settings.pairs)
+
+
+def cell_of_settings(settings: Settings) -> str | None:
+    """Return settings as one cell has them: `epp=power | turbo=off`; None without any."""
+    return SEPARATOR.join(settings_as_texts(settings)) or None
+
+
+def settings_of_texts(texts: Iterable[str]) -> Settings:
+    """Return the settings of such texts."""
+    pairs = (text.partition("=")[::2] for text in texts)
+    return settings_in({name: value.strip() for name, value in pairs})
 
 
 class Placing(NamedTuple):
@@ -80,9 +101,8 @@ class Placing(NamedTuple):
 class CaseKey:
     """What was run: a row of a table.
 
-    `number` is the row's. `scheduler`, `energy_aware` and `itmt` are what the study asks for, None
-    where a case takes what is in force. With `no_schedule` the program takes no loop schedule, and
-    that of its table means nothing.
+    `number` is the row's. `settings` are what the study asks for beside the governor. With
+    `no_schedule` the program takes no loop schedule, and that of its table means nothing.
 
     `mpi` is the launcher of ranks, `ranks_by` how their mapping's CPUs were divided among them, and
     `rank_cpus` has the CPUs of each rank; None without ranks. `co_runner` names what ran beside the
@@ -113,9 +133,7 @@ class CaseKey:
     co_runner: str | None = None
     co_runner_cpus: str | None = None
     co_runner_alone: str | None = None
-    scheduler: str | None = None
-    energy_aware: str | None = None
-    itmt: str | None = None
+    settings: Settings = AS_IT_IS
 
     @property
     def of_threads(self) -> Placing:
@@ -153,9 +171,9 @@ class CaseKey:
         return self.study, self.node_id, self.table, *of_case
 
     @property
-    def scheduling(self) -> str:
-        """Who places threads, in words: `scx_lavd, EAS off`; empty where a study does not say."""
-        return words_of(self.scheduler, self.energy_aware, self.itmt)
+    def setting_words(self) -> str:
+        """Its settings in words: `EPP power, EAS off`; empty where a study asks for none."""
+        return self.settings.words
 
     @property
     def shown_cpus(self) -> str | None:
@@ -166,7 +184,7 @@ class CaseKey:
         if len(ranks) > 1 and len(set(ranks)) == 1:
             return f"{ranks[0]} each"
         more = [f"{len(ranks) - MAX_RANKS_SHOWN} more"] if len(ranks) > MAX_RANKS_SHOWN else []
-        return RANK_SEPARATOR.join([*ranks[:MAX_RANKS_SHOWN], *more])
+        return SEPARATOR.join([*ranks[:MAX_RANKS_SHOWN], *more])
 
     @property
     def divided_by(self) -> str | None:

@@ -66,5 +66,5 @@ def _placing(case: Case) -> Hashable:
         case.key.cpus,
         case.key.rank_cpus,
     )
-    settings = case.key.governor, case.key.scheduling
+    settings = case.key.governor, case.key.setting_words
     return case.key.study, case.key.node_id, case.key.table, case.key.mpi, settings, where

@@ -13,7 +13,7 @@ def baselines_of(cases: Sequence[Case], mapping: str | None = None) -> dict[str,
     """Return the baseline of each case that has one, by case_id.
 
     A baseline leaves its threads, and a guest's virtual CPUs, to the OS scheduler, or has the
-    mapping that is named. Of several under the first scheduling that has one (a mapping that was
+    mapping that is named. Of several under the first settings that have one (a mapping that was
     run on two sets of CPUs) the one with most runs is taken. Raises UserError when no case has the
     named mapping.
     """
@@ -26,7 +26,7 @@ def baselines_of(cases: Sequence[Case], mapping: str | None = None) -> dict[str,
         if not is_baseline or not _runs(case):
             continue
         first = by_setting.setdefault(case.key.setting, case)
-        if case.key.scheduling == first.key.scheduling and _runs(case) > _runs(first):
+        if case.key.setting_words == first.key.setting_words and _runs(case) > _runs(first):
             by_setting[case.key.setting] = case
     return {
         case.key.case_id: by_setting[case.key.setting]

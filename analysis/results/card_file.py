@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 from msgspec import Meta, Struct
 
 from analysis.measures import MAX_SHARE, MEASURE_OF, PLAIN, UNMEASURED, Stats
-from analysis.records.keys import ROW_FACTS, TABLE_KEYS, CaseKey, TableKey
+from analysis.records.keys import ROW_FACTS, TABLE_KEYS, CaseKey, TableKey, settings_in
 from analysis.records.metrics import MAX_METRICS, MAX_UNIT, Metric
 from analysis.results import caveats, summaries, turns
 from analysis.results.case import Case, Circumstances, Stated
@@ -25,6 +25,7 @@ from base import PINSTUDY
 from base.decoding import Count, CpuList, Line, line, read_decoded
 from base.text import unknown_word
 from configs.daemons import UNITS
+from configs.settings import NAMES
 from runners.records.disturbances import DISTURBANCES
 from runners.records.latency_file import Nanoseconds
 from runners.records.placed_runs import PlacedRuns
@@ -252,11 +253,10 @@ class CardCase(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
     mpi: Name | None = None
     ranks_by: Name | None = None
     rank_cpus: Annotated[tuple[CpuList, ...], Meta(max_length=10_000)] | None = None
-    scheduler: Name | None = None
-    energy_aware: Name | None = None
-    itmt: Name | None = None
     co_runner: Name | None = None
     co_runner_cpus: Name | None = None
+    settings: Annotated[dict[Name, Name], Meta(max_length=len(NAMES))] = {}
+    """what the study asks for beside the governor ([settings](settings.md#settings-as-factors))"""
     co_runner_alone: Place | None = None
     """the place of the case in which the co-runner is alone"""
     implementations: Names = ()
@@ -297,7 +297,10 @@ class CardCase(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
     """with the baseline, by objective; below"""
 
     def __post_init__(self) -> None:
-        """Raise ValueError for a measure that there is not, or that cannot be so large or small."""
+        """Raise ValueError for a setting or measure that there is not, or an impossible mean."""
+        for name in self.settings:
+            if name not in NAMES:
+                raise ValueError(unknown_word("setting", name, NAMES))
         for name, mean in self.measures.items():
             if name not in MEASURE_OF:
                 raise ValueError(unknown_word("measure", name, MEASURE_OF))
@@ -320,7 +323,7 @@ class CardCase(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
         alone = None if self.co_runner_alone is None else str(self.co_runner_alone)
         key = CaseKey(
             str(place), table, self.case_number, self.mapping, self.governor,
-            co_runner_alone=alone, **facts,
+            co_runner_alone=alone, settings=settings_in(self.settings), **facts,
         )  # fmt: skip
         stats = {name: _stats(mean, self.n) for name, mean in means.items()}
         return Case(key, self.n, stats, tuple(metrics), circumstances=self._circumstances(stats))
@@ -358,7 +361,7 @@ class CardCase(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
 SHARED = (
     {*CardCase.__struct_fields__}
     & {*CaseKey.__dataclass_fields__, *Circumstances.__dataclass_fields__}
-) - {"co_runner_alone", "reasons", "placed"}
+) - {"co_runner_alone", "settings", "reasons", "placed"}
 
 
 def _stats(mean: Mean | None, n: int | None) -> Stats:

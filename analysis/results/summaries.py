@@ -29,13 +29,13 @@ from analysis.measures import (
 )
 from analysis.records.files import Field, read_lines, read_text
 from analysis.records.keys import (
-    OF_SCHEDULING,
     OPTIONAL_KEYS,
-    RANK_SEPARATOR,
     ROW_FACTS,
+    SEPARATOR,
     TABLE_KEYS,
     CaseKey,
     TableKey,
+    settings_of_texts,
 )
 from analysis.records.metrics import MAX_METRICS, METRIC, Metric, metric_column
 from analysis.results.case import Case, Circumstances
@@ -89,7 +89,7 @@ _ORDERED_TIMES = tuple(
 )  # fmt: skip
 # What only some cases have.
 _OF_SOME = (
-    *OPTIONAL_KEYS, "mpi", "ranks_by", "rank_cpus", "co_runner", "co_runner_cpus", *OF_SCHEDULING,
+    *OPTIONAL_KEYS, "mpi", "ranks_by", "rank_cpus", "co_runner", "co_runner_cpus", "settings",
 )  # fmt: skip
 
 
@@ -326,8 +326,11 @@ def _facts(row: _Row, known: Mapping[str, Any]) -> dict[str, Any]:
         for name in ("selection", "binding", "mechanism"):
             if mapping and f"{prefix}{name}" in facts:
                 facts[f"{prefix}{name}"] = facts[f"{prefix}{name}"] or getattr(mapping, name)
-    ranks = facts["rank_cpus"]
-    return facts | {"rank_cpus": tuple(ranks.split(RANK_SEPARATOR)) if ranks else None}
+    ranks, settings = facts["rank_cpus"], facts["settings"]
+    return facts | {
+        "rank_cpus": tuple(ranks.split(SEPARATOR)) if ranks else None,
+        "settings": settings_of_texts(settings.split(SEPARATOR) if settings else ()),
+    }
 
 
 def _metrics(row: _Row) -> list[Metric]:

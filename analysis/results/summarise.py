@@ -13,7 +13,14 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analysis.measures import MEASURE_OF, PLAIN, PROFILES, SHOWN, UNMEASURED, Stats
-from analysis.records.keys import ROW_FACTS, ROW_KEYS, TABLE_KEYS, CaseKey, TableKey
+from analysis.records.keys import (
+    ROW_FACTS,
+    ROW_KEYS,
+    TABLE_KEYS,
+    CaseKey,
+    TableKey,
+    settings_of_texts,
+)
 from analysis.records.metrics import METRIC, METRIC_REASON, METRICS, Metric, merged
 from analysis.records.runs import Runs
 from analysis.results.case import PLACEMENTS, Case, Circumstances, Neighbour
@@ -143,6 +150,7 @@ def _case_keys(cases: _Cases) -> list[CaseKey]:
         "table": [TableKey(*key) for key in tables],
         "number": columns["case_number"],
         **{name: columns[name] for name in ("mapping", "governor", *facts)},
+        "settings": [settings_of_texts(texts or ()) for texts in columns["settings"]],
     }
     return [
         CaseKey(**dict(zip(keys, row, strict=True))) for row in zip(*keys.values(), strict=True)

@@ -6,11 +6,11 @@ import math
 import re
 
 from analysis.measures import MAX_SHARE, STATISTICS, Statistic, csv_column
-from analysis.records.keys import ROW_FACTS, ROW_KEYS, TABLE_KEYS
+from analysis.records.keys import ROW_FACTS, ROW_KEYS, SEPARATOR, TABLE_KEYS
 from analysis.records.metrics import METRIC, OF_METRIC, metric_column
 from base.text import shown, unknown_word
 from configs.mapping import BINDINGS, SELECTIONS
-from configs.scheduling import OFF, ON
+from configs.settings import NAMES
 from configs.values import DIRECTIONS
 from runners.records.record import largest_numbers
 from runners.records.status import FINAL, INTERRUPTED, OK, SKIPPED
@@ -53,7 +53,6 @@ _ALLOWED = {
         for name, words in (("selection", SELECTIONS), ("binding", BINDINGS))
         for prefix in ("", "vcpu_")
     },
-    **dict.fromkeys(("energy_aware", "itmt"), (ON, OFF)),
     "status": (MEASURED, SKIPPED),
     IN_TURN: ("yes", NO),
 }
@@ -123,9 +122,19 @@ def why_wrong(name: str, text: str) -> str:
     if name == "excluded" and not all(map(_EXCLUSION.fullmatch, parts_of(text))):
         known = ", ".join(_EXCLUDED)
         return f"excluded {shown(text)} is not such as 'failed: 2; timeout: 1' (known: {known})"
+    if name == "settings":
+        return _why_no_settings(text)
     if not text.isprintable():
         return f"{name} {shown(text)} has characters that cannot be printed"
     return ""
+
+
+def _why_no_settings(text: str) -> str:
+    values = [part.partition("=")[::2] for part in text.split(SEPARATOR)]
+    if not text.isprintable() or not all(name and value.strip() for name, value in values):
+        return f"settings {shown(text)} is not such as 'epp=power{SEPARATOR}turbo=off'"
+    unknown = (name for name, _ in values if name not in NAMES)
+    return next((unknown_word("setting", name, NAMES) for name in unknown), "")
 
 
 def _why_no_number(name: str, text: str) -> str:

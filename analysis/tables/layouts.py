@@ -26,7 +26,7 @@ from analysis.tables.footnotes import (
     guest_rows,
 )
 from base.text import one_line
-from configs.scheduling import CURRENT
+from configs.settings import CURRENT
 
 # The publication's columns, made to fit; all columns; and the publication's very own.
 LayoutName = Literal["short", "full", "published"]
@@ -80,11 +80,11 @@ class Layout:
     fixed_decimals: bool = False
     footnotes: tuple[Callable[[Sequence[Case]], Iterable[str]], ...] = ()
 
-    def with_scheduling(self) -> Layout:
-        """Return the layout with a column of who places threads, before that of the governor."""
+    def with_settings(self) -> Layout:
+        """Return the layout with a column of the other settings, before that of the governor."""
         names = [column.name for column, _ in self.head]
         at = next((place for place, name in enumerate(names) if "governor" in name), len(names))
-        return replace(self, head=(*self.head[:at], _SCHEDULING, *self.head[at:]))
+        return replace(self, head=(*self.head[:at], _SETTINGS, *self.head[at:]))
 
     def with_nodes(self) -> Layout:
         """Return the layout with a column of the node, behind the number."""
@@ -253,9 +253,9 @@ _SET_GOVERNOR = (
     Column("governor", right=False, key="governor"),
     _text(lambda case: case.key.governor),
 )
-_SCHEDULING = (
-    Column("scheduling", right=False, key="scheduling"),
-    _text(lambda case: case.key.scheduling or CURRENT),
+_SETTINGS = (
+    Column("settings", right=False, key="settings"),
+    _text(lambda case: case.key.setting_words or CURRENT),
 )
 _NODE = Column("node", right=False, key="node"), _text(lambda case: case.key.node_id)
 _CO_RUNNER = (

@@ -13,7 +13,7 @@ from analysis.format.numbers import TIME_DECIMALS, finite, time_decimals
 from analysis.format.table import Column, Notes, Table, joined, render
 from analysis.measures import STATISTICS, csv_column
 from analysis.records.files import rerun_hint, write_file
-from analysis.records.keys import RANK_SEPARATOR, ROW_FACTS, TABLE_KEYS
+from analysis.records.keys import ROW_FACTS, SEPARATOR, TABLE_KEYS, cell_of_settings
 from analysis.records.metrics import metric_column
 from analysis.results.alone import Alone, alone_of
 from analysis.results.case import Case, grouped
@@ -238,8 +238,8 @@ def _layout(parts: Sequence[_Part], choice: Choice) -> Layout:
     on_node, of_guests, with_co_runner = LAYOUTS[choice.layout]
     layout = of_guests if any(case.key.vcpu_mapping for case in cases) else on_node
     layout = with_co_runner if any(case.key.co_runner for case in cases) else layout
-    if any(case.key.scheduling for case in cases):
-        layout = layout.with_scheduling()
+    if any(case.key.setting_words for case in cases):
+        layout = layout.with_settings()
     if len(parts) > 1:
         layout = layout.with_nodes()
     if choice.layout == "full":
@@ -361,7 +361,8 @@ def raw_row(case: Case) -> dict[str, object]:
         "mapping": key.mapping,
         "governor": key.governor,
         **{name: getattr(key, name) for name in ROW_FACTS},
-        "rank_cpus": RANK_SEPARATOR.join(key.rank_cpus) if key.rank_cpus else None,
+        "rank_cpus": SEPARATOR.join(key.rank_cpus) if key.rank_cpus else None,
+        "settings": cell_of_settings(key.settings),
         "case_id": key.case_id,
         "status": SKIPPED if case.was_skipped else MEASURED,
         "n": case.n,

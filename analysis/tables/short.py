@@ -34,7 +34,7 @@ _OF_GUESTS = ("time", "sd", "frequency", "migrations", "vcpu_migrations", "misse
 _CO_RUNNER = (*_NUMBERS, "slowdown", "co_runner_time", "its_slowdown")
 _STATISTICS_OF_TIME = tuple(name for name in NUMBERS if name not in ("mean", "sd"))
 # What tells rows apart, by the names that people type.
-_OF_ROWS = ("node", "mapping", "vcpu_mapping", "co_runner", "governor", "scheduling", "n", "lost")
+_OF_ROWS = ("node", "mapping", "vcpu_mapping", "co_runner", "governor", "settings", "n", "lost")
 # Never left out of a table: that of the row, and the time.
 _ALWAYS = ("", "time")
 # The wait policy that nobody has set.

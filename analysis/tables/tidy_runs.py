@@ -20,7 +20,7 @@ from analysis.format.table import csv_value
 from analysis.measures import OF_KINDS, PLAIN
 from analysis.records.files import write_file
 from analysis.records.frame import COLUMNS_OF_KINDS
-from analysis.records.keys import RANK_SEPARATOR
+from analysis.records.keys import SEPARATOR
 from analysis.records.metrics import METRIC, METRICS, Metric
 from analysis.records.regions import REGION
 from analysis.records.runs import MADE_ON, Runs, are_good
@@ -82,8 +82,9 @@ COLUMNS = (
         "which CPUs the threads should use, how tightly they are bound, and by what",
     ),
     RunColumns(
-        ("governor", "scheduler", "energy_aware", "itmt"),
-        "as the study asks; the last three are of [schedulers](scheduling.md)",
+        ("governor", "settings"),
+        "as the study asks; the other [settings](settings.md#settings-as-factors), such as "
+        "`epp=power`, with a bar between two",
     ),
     RunColumns(("algorithm", "implementation"), "what the program computes; whose program it is"),
     RunColumns(
@@ -103,7 +104,13 @@ COLUMNS = (
     ),
     RunColumns(
         (
-            *("governor_read", "driver", "sched_energy_aware", "sched_ext_scheduler"),
+            *(
+            "governor_read",
+            "driver",
+            "settings_read",
+            "sched_energy_aware",
+            "sched_ext_scheduler",
+        ),
             "power_supply",
         ),
         "settings in force, as read after the run",
@@ -144,7 +151,7 @@ MORE_COLUMNS = (
     ),
 )
 _NAMES = tuple(name for group in COLUMNS for name in group.names)
-_SEPARATORS = {"rank_cpus": RANK_SEPARATOR}
+_SEPARATORS = dict.fromkeys(("rank_cpus", "settings", "settings_read"), SEPARATOR)
 _WHOLE = frozenset(field.name for field in FIELDS if plain_type(field.type)[0] is int)
 # From here on, floats cannot represent every whole number.
 _MOST_WHOLE = 2.0**53

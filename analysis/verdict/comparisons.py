@@ -1,7 +1,7 @@
 """Every case against its baseline, in every objective; those of a question tested together.
 
 A baseline is in the case's table, under its governor and beside the same co-runner. Of several
-schedulings the first one of the study has it, so that the others are compared with that, too.
+settings the first one of the study has it, so that the others are compared with that, too.
 """
 
 from __future__ import annotations

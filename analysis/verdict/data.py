@@ -282,6 +282,6 @@ def _identity(case: CaseFinding) -> dict[str, Any]:
         "case_number": case.number,
         "mapping": one_line(case.mapping),
         "vcpu_mapping": case.summary.key.vcpu_mapping,
-        "scheduling": one_line(case.summary.key.scheduling) or None,
+        "settings": case.summary.key.settings.asked or None,
         "governor": one_line(case.governor),
     }

@@ -165,7 +165,7 @@ class CaseFinding:
         vcpus = self.summary.key.vcpu_mapping
         where = f"vCPUs {vcpus}, " if vcpus else ""
         co_runner = f" beside {self.summary.key.co_runner}" if self.summary.key.co_runner else ""
-        under = ", ".join(filter(None, (self.summary.key.scheduling, self.governor)))
+        under = ", ".join(filter(None, (self.summary.key.setting_words, self.governor)))
         return one_line(f"#{self.number} {where}{self.mapping}{co_runner} ({under})")
 
     @property

@@ -15,7 +15,7 @@ from analysis.verdict.model import CaseFinding, TableFindings
 from analysis.verdict.tables import objective_decimals
 from analysis.words.verdict import decision, decision_notes, goes_with, note, p_value
 from base.text import one_line
-from configs.scheduling import CURRENT
+from configs.settings import CURRENT
 
 # Of means without a spread.
 _DECIMALS_OF_MEANS = 1
@@ -38,13 +38,13 @@ def _configuration(
     table: TableFindings, cases: Sequence[CaseFinding], objective: Objective, margin: float
 ) -> Table:
     baseline = next((case for case in cases if case.is_baseline), None)
-    scheduled = any(case.summary.key.scheduling for case in cases)
+    has_settings = any(case.summary.key.setting_words for case in cases)
     estimand = _estimand(cases, objective)
     among = sum(objective in case.comparisons for case in cases)
     notes = Notes()
     columns = (
         Column("mapping", right=False),
-        *((Column("scheduling", right=False),) if scheduled else ()),
+        *((Column("settings", right=False),) if has_settings else ()),
         Column("n"),
         Column("lost"),
         Column(estimand, objective.unit),
@@ -58,7 +58,7 @@ def _configuration(
     cells = tuple(
         (
             one_line(case.full_mapping),
-            *((one_line(case.summary.key.scheduling or CURRENT),) if scheduled else ()),
+            *((one_line(case.summary.key.setting_words or CURRENT),) if has_settings else ()),
             *_cells(case, baseline, objective, decimals),
             " ".join(
                 notes.marker(note(caveat))

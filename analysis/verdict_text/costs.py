@@ -18,7 +18,7 @@ from analysis.verdict.tables import ratio_interval, ratio_text
 from analysis.words.verdict import note
 from base.text import one_line, plural
 from configs.core_kinds import KIND_ORDER
-from configs.scheduling import CURRENT
+from configs.settings import CURRENT
 from configs.study import NO_CO_RUNNER
 
 OF_CORES = (
@@ -31,17 +31,17 @@ WITH_ANOTHER_SCHEDULE = (
 
 
 def _head_columns(table: TableFindings) -> tuple[Column, ...]:
-    """Return the columns of a row's identity; who places threads is one where a study asks."""
+    """Return the columns of a row's identity; its settings are one where a study asks."""
     asked, co_runner = _asked(table)
     names = ("mapping", *co_runner, *asked, "governor")
     return Column("#"), *(Column(name, right=False) for name in names)
 
 
 def _asked(table: TableFindings) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the names of the columns of scheduling and co-runner, where a case has them."""
-    scheduled = any(case.summary.key.scheduling for case in table.cases)
+    """Return the names of the columns of settings and co-runner, where a case has them."""
+    has_settings = any(case.summary.key.setting_words for case in table.cases)
     has_co_runner = any(case.summary.key.co_runner for case in table.cases)
-    return ("scheduling",) * scheduled, ("co-runner",) * has_co_runner
+    return ("settings",) * has_settings, ("co-runner",) * has_co_runner
 
 
 def _heads(table: TableFindings) -> dict[str, tuple[str, ...]]:
@@ -49,10 +49,10 @@ def _heads(table: TableFindings) -> dict[str, tuple[str, ...]]:
     asked, has_co_runner = _asked(table)
     heads = {}
     for case in table.cases:
-        scheduling = (one_line(case.summary.key.scheduling or CURRENT),) if asked else ()
+        settings = (one_line(case.summary.key.setting_words or CURRENT),) if asked else ()
         co_runner = (one_line(case.summary.key.co_runner or NO_CO_RUNNER),) if has_co_runner else ()
         mapping, governor = one_line(case.full_mapping), one_line(case.governor)
-        heads[case.case_id] = (str(case.number), mapping, *co_runner, *scheduling, governor)
+        heads[case.case_id] = (str(case.number), mapping, *co_runner, *settings, governor)
     return heads
 
 

@@ -105,7 +105,7 @@ _MAX_ROWS = 6
 
 def row(case: CaseFinding) -> str:
     """Return a case's row and mapping: `#3 pcores-pin`, `#6 unpinned [scx_lavd]`."""
-    under = f" [{case.summary.key.scheduling}]" if case.summary.key.scheduling else ""
+    under = f" [{case.summary.key.setting_words}]" if case.summary.key.setting_words else ""
     return one_line(f"#{case.number} {case.full_mapping}{under}")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from analysis.records.keys import Placing
 from analysis.results.case import Case
 from base.text import one_line
-from configs.scheduling import KERNEL, words_of
+from configs.settings import CURRENT, KERNEL, SCHED_EXT, settings_in_words
 
 _PLACES = {
     "pcores": "the P-cores",
@@ -38,23 +38,25 @@ _DIVIDED = {
 
 def _placer(case: Case) -> str:
     """Return who places threads that a case leaves alone: `the OS scheduler`, `scx_lavd`."""
-    who = {None: "the OS scheduler", KERNEL: "the kernel's own scheduler"}
-    of_case = who.get(case.key.scheduler, str(case.key.scheduler))
-    return f"{of_case}{_switches(case)}"
+    scheduler = case.key.settings[SCHED_EXT]
+    known = {CURRENT: "the OS scheduler", KERNEL: "the kernel's own scheduler"}
+    return f"{known.get(scheduler, scheduler)}{_other_settings(case)}"
 
 
-def _switches(case: Case) -> str:
-    """Return ` with EAS off`: the switches of the kernel's scheduler that a study asks for."""
-    words = words_of(None, case.key.energy_aware, case.key.itmt)
-    return f" with {words.replace(', ', ' and ')}" if words else ""
+def _other_settings(case: Case) -> str:
+    """Return ` with EPP power and EAS off`: what a study asks for beside who places threads."""
+    asked = {name: value for name, value in case.key.settings.pairs if name != SCHED_EXT}
+    return f" with {settings_in_words(asked).replace(', ', ' and ')}" if asked else ""
 
 
 def instruction(case: Case) -> str:
     """Return what a case's mapping does to threads, as an instruction, and under whom."""
     words = _instruction_of(case)
-    if not case.key.scheduling or case.key.of_threads.binding == "none":
+    if case.key.of_threads.binding == "none":
         return words
-    return one_line(f"{words}, under {_placer(case)}")
+    if case.key.settings[SCHED_EXT] != CURRENT:
+        return one_line(f"{words}, under {_placer(case)}")
+    return one_line(f"{words}{_other_settings(case)}")
 
 
 def _instruction_of(case: Case) -> str:

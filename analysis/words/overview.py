@@ -41,6 +41,7 @@ from base import PINSTUDY
 from base.text import one_line, plural
 from base.units import duration
 from configs.mapping_names import UNPINNED
+from configs.settings import NAMES
 from runners.records.disturbances import (
     AT_LIMIT,
     BY_QUOTA,
@@ -69,9 +70,7 @@ BEST_LABELS = {TIME: FASTEST, ENERGY: LEAST_ENERGY}
 # What a case has that does not ask for a level of a factor.
 _NOTHING_ASKED: Mapping[Factor, str] = {
     "co_runner": "alone",
-    "sched_ext": "as it is",
-    "energy_aware": "as it is",
-    "itmt": "as it is",
+    **dict.fromkeys(NAMES, "as it is"),
     "schedule": "none",
 }
 # An end beyond says nothing that a reader could use.

@@ -319,7 +319,7 @@ def _decisions(findings: Findings, found: Sequence[Decision]) -> Iterator[str]:
 def _largest_gain(largest: LargestGain) -> str:
     key = largest.case.summary.key
     co_runner = f", beside {key.co_runner}" if key.co_runner else ""
-    under = f" [{key.scheduling}]" if key.scheduling else ""
+    under = f" [{key.setting_words}]" if key.setting_words else ""
     read = largest.case.summary.circumstances.governors_read
     governor = (
         f"{key.governor} ({', '.join(read)})"

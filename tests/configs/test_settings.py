@@ -94,9 +94,7 @@ def test_a_study_that_asks_is_another_one() -> None:
 
 def test_a_record_has_the_words_of_what_was_asked_for() -> None:
     asked = {"sched_ext": "scx_lavd", "turbo": "off", "max_frequency": "2.4 GHz", "epp": "power"}
-    assert recorded_words({"settings": asked}) == (
-        "EPP power, max 2.4 GHz, turbo off, scx_lavd"
-    )
+    assert recorded_words({"settings": asked}) == ("EPP power, max 2.4 GHz, turbo off, scx_lavd")
     assert recorded_words({"governor": "performance"}) == ""
 
 

@@ -440,6 +440,23 @@ def test_lines_set_a_governor_that_is_not_in_force_and_a_schedule_that_raced(
     assert "OMP_SCHEDULE=static" in advice(tmp_path / "c", raced).lines[0].text
 
 
+def test_settings_are_named_where_cases_differ_and_have_to_be_set_first(tmp_path: Path) -> None:
+    asked = {"settings": {"epp": "power", "turbo": "off"}}
+    entrants = [
+        replace(entrant, more_fields={"settings": {"turbo": "off"}}) for entrant in GAIN.entrants
+    ]
+    entrants[3] = replace(entrants[3], more_fields=asked)
+    found = advice(tmp_path, replace(GAIN, entrants=entrants))
+    assert found.recommended
+    assert found.recommended.name == "4 threads, pcores-pin, EPP power"
+    lines = {line.tool: line.text for line in found.lines}
+    to_set = [caveat for caveat in found.caveats if caveat.code == "setting"]
+    assert [(caveat.names, caveat.text) for caveat in to_set] == [
+        ((name,), lines[name]) for name in ("epp", "turbo")
+    ]
+    assert as_data(found)["best"]["settings"] == asked["settings"]
+
+
 @pytest.mark.parametrize(
     ("changed", "code"),
     [

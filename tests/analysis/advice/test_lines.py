@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from syrupy.assertion import SnapshotAssertion
 
 from analysis.advice.lines import Line, Start, ready_lines
+from configs.settings import NAMES, Settings, settings_of
 from tests.support.golden import GoldenFile
 from tests.support.tools import ROOT, need_tool
 from tests.support.wait import HANG_S
@@ -54,6 +55,52 @@ def test_systemd_run_is_given_dollars_twice() -> None:
 def test_a_governors_name_that_is_none_is_not_put_into_a_command() -> None:
     assert "governor" not in of(replace(PINNED, governor="x; reboot"))
     assert not {"governor", "governor by cpupower"} & set(of(PINNED))
+
+
+def test_each_setting_of_the_case_has_its_line() -> None:
+    asked = {
+        "epp": "power", "max_frequency": "2.4 GHz", "min_frequency": "lowest", "turbo": "off",
+        "power_limit": "65 W", "cache_aware": "on", "energy_aware": "off", "itmt": "on",
+        "sched_ext": "scx_lavd --fast",
+    }  # fmt: skip
+    lines = of(replace(PINNED, settings=settings_of(**asked)))
+    cpus = "/sys/devices/system/cpu/cpu[0-9]*/cpufreq"
+    assert {name: lines[name].text for name in NAMES} == {
+        "epp": f"echo power | tee {cpus}/energy_performance_preference",
+        "max_frequency": f"echo 2400000 | tee {cpus}/scaling_max_freq",
+        "min_frequency": f"for cpu in {cpus}; do "
+        "cat $cpu/cpuinfo_min_freq > $cpu/scaling_min_freq; done",
+        "turbo": "echo 1 > /sys/devices/system/cpu/intel_pstate/no_turbo",
+        "power_limit": "for zone in /sys/class/powercap/intel-rapl:? "
+        "/sys/class/powercap/intel-rapl-mmio:?; do grep -qs package $zone/name "
+        "&& echo 65000000 > $zone/constraint_0_power_limit_uw; done",
+        "cache_aware": "echo 1 > /sys/kernel/debug/sched/llc_balancing/enabled",
+        "energy_aware": "sysctl kernel.sched_energy_aware=0",
+        "itmt": "sysctl kernel.sched_itmt_enabled=1",
+        "sched_ext": "scx_lavd --fast",
+    }
+    assert "echo 0 > /sys/devices/system/cpu/cpufreq/boost" in lines["turbo"].note
+    assert not set(NAMES) & set(of(PINNED))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("uncore_frequency", "2 GHz"),
+        ("power_limit", "x W"),
+        ("power_limit", "1e999 W"),
+        ("turbo", "x; reboot"),
+        ("max_frequency", "$(reboot)"),
+    ],
+)
+def test_a_setting_without_a_line_is_told_in_words(name: str, value: str) -> None:
+    line = of(replace(PINNED, settings=Settings(((name, value),))))[name]
+    assert (line.text, line.note) == ("", f"set {name} to {value}; no line is known for it")
+
+
+def test_no_value_of_a_setting_is_a_command() -> None:
+    line = of(replace(PINNED, settings=settings_of(epp="x; reboot")))["epp"].text
+    assert shlex.split(line)[:2] == ["echo", "x; reboot"]
 
 
 def test_variables_that_the_runs_had_not_are_taken_out() -> None:

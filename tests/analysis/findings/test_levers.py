@@ -13,6 +13,7 @@ from analysis.findings.levers import Lever, levers_of, range_of
 from analysis.objectives import EDP, ENERGY, TIME
 from analysis.results.sources import open_results
 from analysis.statistics.difference import Difference
+from configs.settings import NAMES, settings_of
 from tests.analysis.findings.studies import Grid, changed
 from tests.support.results import TABLE, summary
 
@@ -138,9 +139,7 @@ def test_energy_beside_a_co_runner_is_not_that_of_the_program_alone() -> None:
         ("wait_policy", {"table": TABLE._replace(wait_policy="active")}),
         ("build", {"table": TABLE._replace(build="libomp")}),
         ("threads", {"table": TABLE._replace(threads=8)}),
-        ("sched_ext", {"scheduler": "scx_lavd"}),
-        ("energy_aware", {"energy_aware": "off"}),
-        ("itmt", {"itmt": "off"}),
+        *((name, {"settings": settings_of(**{name: "other"})}) for name in NAMES),
     ],
 )
 def test_every_factor_of_a_study_is_a_lever(factor: str, facts: dict[str, Any]) -> None:

@@ -1,8 +1,9 @@
-"""Schedulers as a factor: compared with the first of them, and named in every answer."""
+"""Settings as factors: compared with the first of them, and named in every answer."""
 
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from analysis.tables.means import make_tables, write_tables
 from analysis.verdict.data import as_data
 from analysis.verdict_text.configurations import configuration_tables
 from analysis.words.verdict import headline, program_notes
+from base.errors import ConfigError
 from tests.support.results import (
     Record,
     Study,
@@ -41,8 +43,8 @@ def under(of_schedulers: Mapping[str, Times], **asked: str) -> list[Record]:
             number = first + run["case_number"]
             runs.append(
                 run
-                | {"scheduler": scheduler, "case_number": number, "case_id": f"case{number}"}
-                | asked
+                | {"case_number": number, "case_id": f"case{number}"}
+                | {"settings": {"sched_ext": scheduler} | asked}
             )
     return runs
 
@@ -66,7 +68,7 @@ def test_the_scheduler_that_another_replaces_is_the_baseline_of_all(tmp_path: Pa
     (largest, *_) = findings.largest_gains
     assert largest.case.label == "#3 unpinned (scx_lavd, performance)"
     best = as_data(findings)["tables"][0]["decisions"][0]["best"]
-    assert (best["mapping"], best["scheduling"]) == ("unpinned", "scx_lavd")
+    assert (best["mapping"], best["settings"]) == ("unpinned", {"sched_ext": "scx_lavd"})
 
 
 @pytest.mark.parametrize(
@@ -105,8 +107,8 @@ def test_a_scheduler_that_could_not_be_in_force_gives_its_place_to_the_next(tmp_
     runs = under({"kernel": KERNEL, "scx_lavd": {"unpinned": 0.8, "pcores-pin": 0.7}})
     gone = [
         left_out(number, "only root may load it") | {
-            "case_id": f"case{number}", "scheduler": "kernel", "threads": 8, "build": "libgomp",
-            "mapping": mapping,
+            "case_id": f"case{number}", "settings": {"sched_ext": "kernel"}, "threads": 8,
+            "build": "libgomp", "mapping": mapping,
         }
         for number, mapping in ((1, "unpinned"), (2, "pcores-pin"))
     ]  # fmt: skip
@@ -123,20 +125,35 @@ def test_switches_are_said_with_who_places_threads(tmp_path: Path) -> None:
     )
 
 
-def test_a_column_has_who_places_threads_only_where_a_study_asks(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("pinned", "instruction"),
+    [
+        (0.9, "pin each thread on the P-cores with EPP power and turbo off (pcores-pin)"),
+        (1.1, "leave the threads to the OS scheduler with EPP power and turbo off (scheduler)"),
+    ],
+)
+def test_settings_of_any_kind_are_said_with_the_mapping(
+    tmp_path: Path, pinned: float, instruction: str
+) -> None:
+    asked = {"settings": {"turbo": "off", "epp": "power"}}
+    runs = [run | asked for run in Study({"scheduler": 1.0, "pcores-pin": pinned}).records()]
+    assert headline(findings_of(tmp_path, runs))[0] == f"Decision, time: {instruction}"
+
+
+def test_a_column_has_the_settings_only_where_a_study_asks(tmp_path: Path) -> None:
     asked, usual = tmp_path / "asked", tmp_path / "usual"
     write(asked, under({"kernel": KERNEL, "scx_lavd --fast": KERNEL}))
     write(usual, Study(KERNEL).records())
     for layout in ("full", "published"):
         (table,) = make_tables(asked, layout)
-        shown = [cells_by_title(table, row)["scheduling"] for row in range(4)]
+        shown = [cells_by_title(table, row)["settings"] for row in range(4)]
         assert shown == ["kernel", "kernel", "scx_lavd --fast", "scx_lavd --fast"]
         (table,) = make_tables(usual, layout)
-        assert "scheduling" not in cells_by_title(table)
+        assert "settings" not in cells_by_title(table)
     for folder, has_it in ((asked, True), (usual, False)):
         found = only_table(analyze(open_results(str(folder))))
         for table in configuration_tables(found, 0.01):
-            assert ("scheduling" in cells_by_title(table)) == has_it
+            assert ("settings" in cells_by_title(table)) == has_it
             assert all(len(row) == len(table.columns) for row in table.cells)
 
 
@@ -145,16 +162,30 @@ def test_tables_in_csv_keep_it_and_are_read_again(tmp_path: Path) -> None:
     write_tables(make_tables(tmp_path), tmp_path)
     with (tmp_path / "tables.csv").open() as file:
         rows = list(csv.DictReader(file))
-    assert [(row["scheduler"], row["energy_aware"], row["itmt"]) for row in rows] == [
-        ("kernel", "on", ""), ("kernel", "on", ""), ("scx_lavd", "on", ""), ("scx_lavd", "on", ""),
-    ]  # fmt: skip
+    kernel, lavd = (f"energy_aware=on | sched_ext={name}" for name in ("kernel", "scx_lavd"))
+    assert [row["settings"] for row in rows] == [kernel, kernel, lavd, lavd]
     again = read_summaries(tmp_path / "tables.csv", "not in the file")
-    assert [case.key.scheduling for case in again] == [
-        "kernel, EAS on", "kernel, EAS on", "scx_lavd, EAS on", "scx_lavd, EAS on",
+    assert [case.key.setting_words for case in again] == [
+        "EAS on, kernel", "EAS on, kernel", "EAS on, scx_lavd", "EAS on, scx_lavd",
     ]  # fmt: skip
 
 
-def test_rows_of_two_results_are_the_same_only_under_the_same_scheduler(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("cell", "why"),
+    [
+        ("epp", "settings 'epp' is not such as 'epp=power | turbo=off'"),
+        ("epp=power | turbo=", "is not such as 'epp=power | turbo=off'"),
+        ("eppp=power", "setting 'eppp' is not known; did you mean 'epp'?"),
+    ],
+)
+def test_a_cell_of_settings_that_says_nothing_is_told(tmp_path: Path, cell: str, why: str) -> None:
+    path = tmp_path / "summaries.csv"
+    path.write_text(f"app,threads,mapping,elapsed_s_mean,settings\nlu,1,scheduler,4.5,{cell}\n")
+    with pytest.raises(ConfigError, match=re.escape(why)):
+        read_summaries(path, "not in the file")
+
+
+def test_rows_of_two_results_are_the_same_only_under_the_same_settings(tmp_path: Path) -> None:
     one, other = tmp_path / "one", tmp_path / "other"
     write(one, under({"kernel": KERNEL, "scx_lavd": KERNEL}))
     write(other, under({"scx_lavd": KERNEL, "kernel": KERNEL}))
@@ -162,7 +193,7 @@ def test_rows_of_two_results_are_the_same_only_under_the_same_scheduler(tmp_path
     pairs = [(row.a, row.b) for row in both.pairs[0].rows]
     assert [(a.number, b.number) for a, b in pairs if a and b] == [(1, 3), (2, 4), (3, 1), (4, 2)]
     *_, table = compare_tables(both)
-    assert "scheduling" in [column.title for column in table.columns]
+    assert "settings" in [column.title for column in table.columns]
 
 
 def test_the_pareto_front_names_the_scheduler(tmp_path: Path) -> None:

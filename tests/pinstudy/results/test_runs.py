@@ -59,6 +59,18 @@ def test_every_run_has_a_row_with_its_status_and_reason(tmp_path: Path) -> None:
     assert (run["energy_dram_j"], run["ranks"]) == ("", "")
 
 
+def test_settings_of_a_case_are_one_column_and_those_read_another(tmp_path: Path) -> None:
+    asked = {"turbo": "off", "epp": "power"}
+    read = {"epp": "power", "turbo": "off", "governor": "powersave"}
+    rows = rows_from(
+        tmp_path, record(1, 1, settings=asked, settings_read=read), record(2, 1, settings=None)
+    )
+    assert [row["settings"] for row in rows] == ["epp=power | turbo=off", ""]
+    assert [row["settings_read"] for row in rows] == [
+        "epp=power | turbo=off | governor=powersave", "",
+    ]  # fmt: skip
+
+
 def test_values_by_core_kind_and_metrics_have_columns_where_any_run_has_them(
     tmp_path: Path,
 ) -> None:
