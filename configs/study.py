@@ -113,9 +113,9 @@ def _idle_time(expected: str) -> Meta:
 
 @dataclass(frozen=True)
 class IdlePower:
-    """The node's idle power is measured for `duration_s` seconds, once a governor and attempt.
+    """The idle power is measured for `duration_s` seconds under each combination of settings.
 
-    With `every`, again after that many runs under the governor.
+    With `every`, again after that many runs under it; each attempt measures anew.
     """
 
     expected: ClassVar = "idle power with the keys duration and every"
@@ -339,8 +339,9 @@ class Study:
         called("idle_power", before="baseline", file="study"),
     ] = None
     """how long the node is left idle to measure its idle power, from which net energy is counted:
-    `10 s`, or `{duration: 10 s, every: 50}` to repeat it after so many runs; once a governor and
-    attempt, no time is spent where energy cannot be measured. Without it: none: gross energy only
+    `10 s`, or `{duration: 10 s, every: 50}` to repeat it after so many runs; in each attempt
+    once under each combination of settings, no time is spent where energy cannot be measured.
+    Without it: none: gross energy only
     """
     latency: Annotated[str, word("pairs of CPUs", LATENCY_PLANS)] | None = None
     """`all` or `representative`: the latency between pairs of CPUs is measured before the first

@@ -55,6 +55,7 @@ from runners.placement.libraries import LoadedLibraries
 from runners.plan.case import Case
 from runners.plan.command_line import Launch
 from runners.plan.mechanisms import mechanism_of
+from runners.plan.runs import set_to
 from runners.records.energy import run_figures
 from runners.records.perf.counters import fields_of, no_counters, read_counters
 from runners.records.perf.output import PerfOutput, parse_perf_output
@@ -132,7 +133,7 @@ class Collectors:
     def measured(self, case: Case, run: Observation) -> list[Reading]:
         """Return the collectors' readings of one run."""
         energy = self._energy.reading()
-        idle_w = self.idle_measurements.power_w(case.governor)
+        idle_w = self.idle_measurements.power_w(set_to(case))
         energy |= run_figures(energy, run.ending.elapsed_s, idle_w)
         implementation = case.app.implementation
         return [
@@ -153,13 +154,13 @@ class Collectors:
         ]
 
     def idle(self, case: Case) -> list[Reading]:
-        """Measure the node while no program runs, under the case's governor."""
+        """Measure the node while no program runs, under the case's settings."""
         load = read_load(Tree(self._node.root))
         thermometer = self._surroundings.thermometer
         around = Meters([thermometer, *self._of_cores])
         around.start()
         try:
-            energy = self.idle_measurements.measure(case.governor)
+            energy = self.idle_measurements.measure(set_to(case))
         finally:
             around.stop()
         readings = [energy, self._core_energy(), thermometer.reading()]

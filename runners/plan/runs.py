@@ -14,6 +14,7 @@ from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from configs.settings import Settings
 from runners.plan.case import Case
 from runners.plan.mechanisms import mechanism_of
 from runners.records.race_state import OVERHEAD_S
@@ -135,8 +136,13 @@ def _hint_s(case: Case, speeds: Mapping[int, float]) -> float | None:
     return estimate_s / (sum(of_cpus[: case.all_threads]) or case.all_threads)
 
 
+def set_to(case: Case) -> tuple[str, Settings]:
+    """Return the governor and the other settings that a case asks for."""
+    return case.governor, case.settings
+
+
 class Forecast:
-    """The pending runs: how many, under which governors, how long; corrected after every run."""
+    """The pending runs: how many, under which settings, how long; corrected after every run."""
 
     def __init__(
         self,
@@ -168,11 +174,11 @@ class Forecast:
         return total_s
 
     @property
-    def runs_by_governor(self) -> Mapping[str, int]:
-        """The number of pending runs under each governor."""
-        runs: Counter[str] = Counter()
+    def runs_by_settings(self) -> Mapping[tuple[str, Settings], int]:
+        """The number of pending runs by what the node is set to for them."""
+        runs: Counter[tuple[str, Settings]] = Counter()
         for case_id, count in self._pending.items():
-            runs[self._cases[case_id].governor] += count
+            runs[set_to(self._cases[case_id])] += count
         return runs
 
     def program_s(self, case_id: str) -> float | None:

@@ -427,7 +427,7 @@ class Energy(Guest):
     ed2p_js2: EnergyDelaySquared | None = None
     """`energy_pkg_j` x `elapsed_s` squared"""
     idle_power_w: Watts | None = None
-    """package power of the latest idle measurement under the case's governor, in this attempt"""
+    """package power of the latest idle measurement under the case's settings, in this attempt"""
     energy_net_j: Balance | None = None
     """`energy_pkg_j` - `idle_power_w` x `energy_window_s`"""
 

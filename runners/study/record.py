@@ -153,7 +153,7 @@ def idle_record(
 ) -> dict[str, Any]:
     """Return the record of an idle measurement of `duration_s` seconds, taken before a planned run.
 
-    The record belongs to no case: `case` gives only the governor and the CPUs.
+    The record belongs to no case: `case` gives only the settings and the CPUs.
     """
     record = origin | {
         "run_id": f"idle-{origin['attempt']}-{before.order}",
@@ -161,6 +161,7 @@ def idle_record(
         "status": IDLE,
         "reason": "",
         "governor": case.governor,
+        **({"settings": case.settings.asked} if case.settings.asked else {}),
         "cpus": format_cpulist(case.host_cpus),
         "duration_s": duration_s,
     }

@@ -106,7 +106,7 @@ class PlanSummary:
         if wanted is None or not self._measures_energy:
             return 0
         return sum(
-            measurement_count(runs, wanted.every) for runs in ahead.runs_by_governor.values()
+            measurement_count(runs, wanted.every) for runs in ahead.runs_by_settings.values()
         )
 
     @property
@@ -208,7 +208,9 @@ class PlanSummary:
         count = plural(self.idle_measurements, "idle measurement")
         length = duration(wanted.duration_s)
         again = f" and every {plural(wanted.every, 'run')}" if wanted.every else ""
-        return f"{count} of {length}: before the first run under each governor{again}"
+        asks_more = any(case.settings.asked for case in self.plan.cases)
+        under = "combination of settings" if asks_more else "governor"
+        return f"{count} of {length}: before the first run under each {under}{again}"
 
     def _co_runner_lines(self) -> list[str]:
         """Return which cases share CPUs with their co-runner, and which ones are co-runners alone.

@@ -10,6 +10,7 @@ import pytest
 from base.units import duration
 from configs.library import load_study
 from configs.repetitions import Precision, Race
+from configs.settings import SettingFactors
 from configs.study import IdlePower, Study, TemperatureGate
 from runners.study.history import History
 from runners.study.machine import open_machine
@@ -65,6 +66,16 @@ def test_without_repeats_there_is_one_a_governor(tmp_path: Path) -> None:
     assert (
         "2 idle measurements of 10 s: before the first run under each governor" in found.summary()
     )
+
+
+def test_baselines_are_counted_by_all_settings(tmp_path: Path) -> None:
+    asked = paper(baseline=Baseline(10.0), settings=SettingFactors(epp=("performance", "power")))
+    found = outline(with_energy(tmp_path), asked)
+    # EPPs that the node has not: cases are left out where a test's node cannot have them.
+    combinations = {(case.governor, case.settings) for case in found.plan.cases}
+    assert len(combinations) == found.baselines == 4
+    line = "4 idle baselines of 10 s: before the first run under each combination of settings"
+    assert line in found.summary()
 
 
 def test_the_power_pmu_is_a_source_too(tmp_path: Path) -> None:
