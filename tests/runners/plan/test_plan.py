@@ -15,7 +15,7 @@ from configs.app import App, Check
 from configs.library import load_study
 from configs.mapping import Mapping
 from configs.repetitions import Race
-from configs.settings import Settings
+from configs.settings import SettingFactors, Settings
 from configs.study import AppChoice, Study, Vm
 from runners.node.topology import Topology
 from runners.plan.case import case_fields
@@ -503,41 +503,50 @@ def test_what_openmp_is_told_makes_no_other_case_of_a_program_without_it() -> No
     ]
 
 
-def test_each_governor_has_all_mappings_under_the_first_scheduling_and_then_the_next() -> None:
-    factors = {"schedulers": ("kernel", "scx_lavd"), "energy_aware": ("on", "off")}
-    made = plan(study(mappings=(UNPINNED, PCORES_PIN), governors=("a", "b"), **factors))
+def test_each_governor_has_all_mappings_under_the_first_settings_and_then_the_next() -> None:
+    factors = SettingFactors(sched_ext=("kernel", "scx_lavd"), epp=("power", "performance"))
+    made = plan(study(mappings=(UNPINNED, PCORES_PIN), governors=("a", "b"), settings=factors))
     rows = [
-        (case.number, case.governor, case.scheduling.words, case.mapping.name)
-        for case in made.cases
+        (case.number, case.governor, case.settings.words, case.mapping.name) for case in made.cases
     ]
-    schedulings = ("kernel, EAS on", "kernel, EAS off", "scx_lavd, EAS on", "scx_lavd, EAS off")
+    settings = (
+        *("EPP power, kernel", "EPP power, scx_lavd"),
+        *("EPP performance, kernel", "EPP performance, scx_lavd"),
+    )
     assert rows == [
-        (number, *of)
-        for number, of in enumerate(product("ab", schedulings, ("unpinned", "pcores-pin")), 1)
+        (number, *factor)
+        for number, factor in enumerate(product("ab", settings, ("unpinned", "pcores-pin")), 1)
     ]
-    assert made.cases[0].label.endswith("unpinned a, kernel, EAS on")
+    assert made.cases[0].label.endswith("unpinned a, EPP power, kernel")
     # In blocks, the first row of each governor is what its others are compared with.
     by_id = {case.case_id: case.number for case in made.cases}
     compared = {by_id[of]: len(others) for of, others in compared_with(made.cases).items()}
     assert compared == {1: 7, 9: 7}
 
 
-def test_a_case_has_its_scheduling_in_its_record_and_identity_only_where_a_study_asks() -> None:
+def test_a_case_has_its_settings_in_its_record_and_identity_only_where_a_study_asks() -> None:
     (usual,) = plan(study(mappings=(UNPINNED,))).cases
-    asked = plan(study(mappings=(UNPINNED,), schedulers=("current", "kernel"), itmt=("off",)))
-    assert not {"scheduler", "energy_aware", "itmt"} & set(case_fields(usual))
-    assert [
-        {name: case_fields(case).get(name) for name in ("scheduler", "energy_aware", "itmt")}
-        for case in asked.cases
-    ] == [
-        {"scheduler": None, "energy_aware": None, "itmt": "off"},
-        {"scheduler": "kernel", "energy_aware": None, "itmt": "off"},
+    factors = SettingFactors(epp=("current", "power"), itmt=("off",))
+    asked = plan(study(mappings=(UNPINNED,), settings=factors))
+    assert "settings" not in case_fields(usual)
+    assert [case_fields(case)["settings"] for case in asked.cases] == [
+        {"itmt": "off"},
+        {"epp": "power", "itmt": "off"},
     ]
     assert len({case.case_id for case in (usual, *asked.cases)}) == 3
-    (current,) = plan(study(mappings=(UNPINNED,), schedulers=("current",))).cases
-    assert current.case_id == usual.case_id
+    current = study(mappings=(UNPINNED,), settings=SettingFactors(epp=("current",)))
+    assert plan(current).cases[0].case_id == usual.case_id
 
 
-def test_cases_that_race_differ_by_their_scheduling() -> None:
-    made = plan(study(mappings=(UNPINNED,), schedulers=("kernel", "scx_lavd"), race=Race()))
-    assert [case.scheduling.scheduler for case in made.cases] == ["kernel", "scx_lavd"]
+def test_a_governor_among_the_settings_is_that_of_the_governors_key() -> None:
+    of_settings = SettingFactors(governor=("performance", "powersave"))
+    by_settings = plan(study(mappings=(SCHEDULER,), settings=of_settings)).cases
+    by_key = plan(study(mappings=(SCHEDULER,), governors=("performance", "powersave"))).cases
+    assert [case.case_id for case in by_settings] == [case.case_id for case in by_key]
+    assert [case.governor for case in by_settings] == ["performance", "powersave"]
+
+
+def test_cases_that_race_differ_by_their_settings() -> None:
+    factors = SettingFactors(turbo=("on", "off"))
+    made = plan(study(mappings=(UNPINNED,), settings=factors, race=Race()))
+    assert [case.settings["turbo"] for case in made.cases] == ["on", "off"]
