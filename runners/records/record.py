@@ -230,8 +230,8 @@ class CaseFields(Identity):
     schedule: str | None = None
     wait_policy: str | None = None
     settings: dict[str, str] | None = None
-    """only if the study asks for [settings](settings.md#settings-as-factors) beside the governor:
-    setting → value, such as `{"epp": "power"}`"""
+    """[settings](settings.md#settings-as-factors) that the study asks for beside the governor:
+    `{"epp": "power"}`"""
     ranks: FromOne | None = None
     """only of an MPI program: number of ranks, each of so many `threads`; their launcher; CPUs of
     each rank; how the mapping divides them, if it says so"""
@@ -482,8 +482,7 @@ class State(Regions):
     turbo: bool | None = None
     """whether frequencies above the base may be used"""
     settings_read: dict[str, str] | None = None
-    """what the study asks for, the governor too, read back after the run: setting → value, with
-    CPUs where they differ"""
+    """the same and the governor, read back after the run; with CPUs where they differ"""
     sched_energy_aware: str | None = None
     """[energy-aware scheduling](nodes.md#the-scheduler): `on`, `off`, `impossible`"""
     sched_itmt: str | None = None
