@@ -105,12 +105,12 @@ COLUMNS = (
     RunColumns(
         (
             *(
-            "governor_read",
-            "driver",
-            "settings_read",
-            "sched_energy_aware",
-            "sched_ext_scheduler",
-        ),
+                "governor_read",
+                "driver",
+                "settings_read",
+                "sched_energy_aware",
+                "sched_ext_scheduler",
+            ),
             "power_supply",
         ),
         "settings in force, as read after the run",

@@ -45,6 +45,8 @@ _LIMITS = {
     "base_khz": "base_frequency",
 }
 
+EPP_IS_DYNAMIC = f"amd-pstate's {DYNAMIC_EPP} moves it ({PINSTUDY} doctor says what turns it off)"
+
 
 @dataclass(frozen=True)
 class Policy:
@@ -100,10 +102,7 @@ class Cpufreq:
         if missing := self._without_policy(governor, cpus):
             return missing
         if self.dynamic_epp and self.in_force_problem(governor, cpus):
-            return (
-                f"the EPP of the governor {governor} cannot be held: amd-pstate's {DYNAMIC_EPP} "
-                f"moves it ({PINSTUDY} doctor says what turns it off)"
-            )
+            return f"the EPP of the governor {governor} cannot be held: {EPP_IS_DYNAMIC}"
         for policy in self.policies_of(cpus):
             if governor in (policy.governor, *policy.governors):
                 continue

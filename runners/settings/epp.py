@@ -11,7 +11,7 @@ import re
 
 from base.cpulist import format_cpulist
 from base.reading import Unavailable
-from runners.node.cpufreq import POLICIES
+from runners.node.cpufreq import EPP_IS_DYNAMIC, POLICIES
 from runners.settings.governor import PERFORMANCE
 from runners.settings.setting import Present, Setting, SettingFile
 
@@ -50,9 +50,11 @@ class Epp(Setting):
         return now.cpufreq.reason or None
 
     def refused(self, now: Present, value: str) -> str | None:
-        """Return the same, or that the governor in force fixes the EPP."""
+        """Return the same, or that the governor in force or the driver itself sets the EPP."""
         if problem := self.impossible(now, value):
             return problem
+        if now.cpufreq.dynamic_epp:
+            return f"the EPP {value} cannot be held: {EPP_IS_DYNAMIC}"
         governors = {policy.governor for policy in now.cpufreq.policies_of(now.cpus)}
         is_fixed = now.asked("governor") is None and PERFORMANCE in governors
         return _FIXED if is_fixed and value != PERFORMANCE else None

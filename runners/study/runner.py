@@ -23,7 +23,7 @@ from runners.node.node import read_state
 from runners.plan.case import Case, SkippedCase
 from runners.plan.command_line import Launch
 from runners.plan.plan import Plan
-from runners.plan.runs import Forecast, PlannedRun
+from runners.plan.runs import Forecast, PlannedRun, set_to
 from runners.records.race_state import Eliminated
 from runners.records.shard import Shard
 from runners.records.status import FAILED, INTERRUPTED, SUSPENDED
@@ -217,12 +217,12 @@ class Runner:
         idle = self.collectors.idle_measurements
         self._measure_idle(planned, case)
         left_s = self.schedule.at_most_s(ahead)
-        idle_s = idle.pending_s(ahead.runs_by_governor)
+        idle_s = idle.pending_s(ahead.runs_by_settings)
         self.progress.starting(case, planned, None if left_s is None else left_s + idle_s)
         self._check_clocks()
         record = self._execute(planned, self.schedule.limited(case, planned), waited, began_s)
         self.progress.finished(record)
-        idle.count_run(case.governor)
+        idle.count_run(set_to(case))
 
     def _check_clocks(self) -> None:
         for line in self.clocks.look():
@@ -236,11 +236,12 @@ class Runner:
         return gate.wait(self.progress.waiting)
 
     def _measure_idle(self, before: PlannedRun, case: Case) -> None:
-        """Record the idle power under the case's governor, which is in force, if it is due."""
-        due_s = self.collectors.idle_measurements.due_s(case.governor)
+        """Record the idle power under the case's settings, which are in force, if it is due."""
+        due_s = self.collectors.idle_measurements.due_s(set_to(case))
         if due_s is None:
             return
-        self.progress.waiting(f"idle measurement, {duration(due_s)}, governor {case.governor}")
+        under = ", ".join(filter(None, (f"governor {case.governor}", case.settings.words)))
+        self.progress.waiting(f"idle measurement, {duration(due_s)}, {under}")
         started_at = utc_now("milliseconds")
         collected = [self.node.state(case), *self.collectors.idle(case)]
         self.shard.append(idle_record(self.origin, before, case, started_at, due_s, collected))

@@ -70,7 +70,9 @@ def test_so_do_the_examples_of_the_docs(accepts: Accepts) -> None:
         accepts(yaml.safe_load(example))
 
 
-@pytest.mark.parametrize("line", ["settings: {energy_aware: [on, off]}", "settings: {turbo: [off, current]}"])
+@pytest.mark.parametrize(
+    "line", ["settings: {energy_aware: [on, off]}", "settings: {turbo: [off, current]}"]
+)
 def test_an_editor_takes_switches_that_yaml_reads_as_truth_values(
     line: str, accepts: Accepts
 ) -> None:

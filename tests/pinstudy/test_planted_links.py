@@ -238,7 +238,8 @@ def test_a_journal_is_not_written_read_or_removed_behind_a_planted_link(
     place: Path, state: Path, node: Node
 ) -> None:
     journal = open_journal(Path("/"), STUDY)
-    entry = new_entry(node.tree, [SettingFile(f"/{CPU}/cpufreq/policy0/scaling_governor", "powersave")])
+    saved = SettingFile(f"/{CPU}/cpufreq/policy0/scaling_governor", "powersave")
+    entry = new_entry(node.tree, [saved])
     refused = f"{state}/.* {REFUSED.format(NOBODY)}"
     with pytest.raises(StudyError, match=refused):
         journal.write(entry)

@@ -540,8 +540,8 @@ def test_a_case_has_its_settings_in_its_record_and_identity_only_where_a_study_a
 
 def test_a_governor_among_the_settings_is_that_of_the_governors_key() -> None:
     of_settings = SettingFactors(governor=("performance", "powersave"))
-    by_settings = plan(study(mappings=(SCHEDULER,), settings=of_settings)).cases
-    by_key = plan(study(mappings=(SCHEDULER,), governors=("performance", "powersave"))).cases
+    by_settings = plan(study(mappings=(UNPINNED,), settings=of_settings)).cases
+    by_key = plan(study(mappings=(UNPINNED,), governors=("performance", "powersave"))).cases
     assert [case.case_id for case in by_settings] == [case.case_id for case in by_key]
     assert [case.governor for case in by_settings] == ["performance", "powersave"]
 

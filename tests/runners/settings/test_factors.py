@@ -219,11 +219,18 @@ def test_a_node_without_the_setting_has_a_reason(
     settings.restore()
 
 
+def test_an_epp_that_amd_pstate_moves_itself_cannot_be_held(root: Path) -> None:
+    write(root, f"{CPU}/amd_pstate/dynamic_epp", "enabled")
+    settings = node_settings(root)
+    reason = settings.problem("current", settings_of(epp="power"), (1, 4, 7))
+    assert reason is not None and "amd-pstate's dynamic EPP moves it" in reason
+
+
 @pytest.mark.parametrize("name", VALUES)
 def test_where_nobody_sets_settings_only_those_in_force_run(root: Path, name: str) -> None:
     before = all_settings(root)
-    rules = {"governor": GovernorRule("nobody"), "scheduler": SchedulerRule("nobody")}
-    settings = node_settings(root, Site(name="site", title="A site", path="site.yaml", **rules))
+    site = Site("site", "A site", GovernorRule("nobody"), SchedulerRule("nobody"))
+    settings = node_settings(root, site)
     # They have one EPP, and the governor powersave.
     cpus = (1, 4, 7)
     reasons = [

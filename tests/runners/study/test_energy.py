@@ -19,6 +19,7 @@ import pytest
 from base.cpulist import format_cpulist
 from configs.app import App, Build
 from configs.repetitions import Precision
+from configs.settings import SettingFactors
 from configs.study import AppChoice, IdlePower, Study
 from runners.execution.collectors import Collectors, LocalEngine
 from runners.measure.conditions.suspend import ClockWatch
@@ -222,6 +223,23 @@ def test_idle_power_is_a_record_of_its_own_before_the_first_run(tmp_path: Path, 
     assert idle["unavailable"]["power_dram_w"] == "no dram energy counter on this node"
     assert {r["idle_power_w"] for r in runs} == {idle["power_pkg_w"]}
     assert progress.waits == ["idle measurement, 0.2 s, governor current"]
+
+
+def test_each_combination_of_settings_has_an_idle_power_of_its_own(
+    tmp_path: Path, node: Node
+) -> None:
+    factors = SettingFactors(epp=("performance", "power"))
+    progress = Quiet()
+    run(study_of(tmp_path, DRAW, settings=factors), node, tmp_path, progress)
+    idle_w = {r["settings"]["epp"]: r["power_pkg_w"] for r in records(tmp_path, "idle")}
+    assert set(idle_w) == {"performance", "power"}
+    runs = records(tmp_path, "ok")
+    assert len(runs) == 4
+    assert all(r["idle_power_w"] == idle_w[r["settings"]["epp"]] for r in runs)
+    assert sorted(progress.waits) == [
+        "idle measurement, 0.2 s, governor current, EPP performance",
+        "idle measurement, 0.2 s, governor current, EPP power",
+    ]
 
 
 def test_runs_and_idle_measurements_have_the_energy_of_each_core_kind(

@@ -68,11 +68,11 @@ def test_without_repeats_there_is_one_a_governor(tmp_path: Path) -> None:
     )
 
 
-def test_baselines_are_counted_by_all_settings(tmp_path: Path) -> None:
-    asked = paper(baseline=Baseline(10.0), settings=SettingFactors(turbo=("on", "off")))
+def test_idle_measurements_are_counted_by_all_settings(tmp_path: Path) -> None:
+    asked = paper(idle_power=IdlePower(10.0), settings=SettingFactors(turbo=("on", "off")))
     found = outline(with_energy(tmp_path), asked)
-    assert found.baselines == 4
-    line = "4 idle baselines of 10 s: before the first run under each combination of settings"
+    assert found.idle_measurements == 4
+    line = "4 idle measurements of 10 s: before the first run under each combination of settings"
     assert line in found.summary()
 
 

@@ -91,16 +91,16 @@ def test_each_governor_has_its_own_and_each_attempt_begins_anew(tmp_path: Path) 
 
 def test_each_combination_of_settings_has_its_own(tmp_path: Path) -> None:
     node = IdleNode(tmp_path, 30.0)
-    baselines = node.baselines(Baseline(5.0))
+    idle = node.idle_measurements(IdlePower(5.0))
     saving = "powersave", settings_of(epp="power")
-    baselines.measure(POWERSAVE)
-    assert baselines.due_s(saving) == 5.0
-    assert isinstance(baselines.power_w(saving), Unavailable)
-    assert baselines.pending_s({POWERSAVE: 3, saving: 3}) == 5.0
+    idle.measure(POWERSAVE)
+    assert idle.due_s(saving) == 5.0
+    assert isinstance(idle.power_w(saving), Unavailable)
+    assert idle.pending_s({POWERSAVE: 3, saving: 3}) == 5.0
     node.watts = 10.0
-    baselines.measure(("powersave", settings_of(epp="power")))
-    assert baselines.power_w(saving) == pytest.approx(10.0)
-    assert baselines.power_w(POWERSAVE) == pytest.approx(30.0)
+    idle.measure(("powersave", settings_of(epp="power")))
+    assert idle.power_w(saving) == pytest.approx(10.0)
+    assert idle.power_w(POWERSAVE) == pytest.approx(30.0)
 
 
 def test_it_is_repeated_after_so_many_runs_of_the_governor(tmp_path: Path) -> None:
