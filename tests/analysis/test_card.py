@@ -117,7 +117,7 @@ def test_of_names_that_are_paths_the_last_part_is_on_the_card(tmp_path: Path) ->
 
 def test_settings_are_on_the_card_by_name(tmp_path: Path) -> None:
     asked = {"turbo": "off", "sched_ext": "scx_lavd --config=/home/alice/lavd"}
-    write(tmp_path, [run | {"settings": asked} for run in Study({"scheduler": 1.0}).records()])
+    write(tmp_path, [run | {"settings": asked} for run in Study({"unpinned": 1.0}).records()])
     (case,) = open_results(str(card_from(tmp_path, tmp_path))).cases
     assert case.key.settings.asked == {"turbo": "off", "sched_ext": "scx_lavd --config=lavd"}
     path = tmp_path / "card.json"

@@ -46,8 +46,8 @@ def test_rows_that_ran_on_battery_are_told_from_others(tmp_path: Path) -> None:
 
 
 def test_a_comparison_across_supplies_is_noted(tmp_path: Path) -> None:
-    times = {"scheduler": 1.0, "pcores-set": 1.0, "pcores-pin": 1.3}
-    beside = {"scheduler": MAINS, "pcores-set": MAINS, "pcores-pin": BATTERY}
+    times = {"unpinned": 1.0, "pcores-set": 1.0, "pcores-pin": 1.3}
+    beside = {"unpinned": MAINS, "pcores-set": MAINS, "pcores-pin": BATTERY}
     findings = findings_of(tmp_path, Study(times, beside=beside))
     facts = {"supplies": ["battery"], "baseline_supplies": ["mains"]}
     assert caveats(findings)["unlike power supply"] == facts

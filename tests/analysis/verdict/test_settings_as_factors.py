@@ -129,14 +129,14 @@ def test_switches_are_said_with_who_places_threads(tmp_path: Path) -> None:
     ("pinned", "instruction"),
     [
         (0.9, "pin each thread on the P-cores with EPP power and turbo off (pcores-pin)"),
-        (1.1, "leave the threads to the OS scheduler with EPP power and turbo off (scheduler)"),
+        (1.1, "leave the threads to the OS scheduler with EPP power and turbo off (unpinned)"),
     ],
 )
 def test_settings_of_any_kind_are_said_with_the_mapping(
     tmp_path: Path, pinned: float, instruction: str
 ) -> None:
     asked = {"settings": {"turbo": "off", "epp": "power"}}
-    runs = [run | asked for run in Study({"scheduler": 1.0, "pcores-pin": pinned}).records()]
+    runs = [run | asked for run in Study({"unpinned": 1.0, "pcores-pin": pinned}).records()]
     assert headline(findings_of(tmp_path, runs))[0] == f"Decision, time: {instruction}"
 
 
@@ -180,7 +180,7 @@ def test_tables_in_csv_keep_it_and_are_read_again(tmp_path: Path) -> None:
 )
 def test_a_cell_of_settings_that_says_nothing_is_told(tmp_path: Path, cell: str, why: str) -> None:
     path = tmp_path / "summaries.csv"
-    path.write_text(f"app,threads,mapping,elapsed_s_mean,settings\nlu,1,scheduler,4.5,{cell}\n")
+    path.write_text(f"app,threads,mapping,elapsed_s_mean,settings\nlu,1,unpinned,4.5,{cell}\n")
     with pytest.raises(ConfigError, match=re.escape(why)):
         read_summaries(path, "not in the file")
 

@@ -24,7 +24,7 @@ def laptop(tmp_path: Path) -> Iterator[Namespace]:
     held_nap(tmp_path / "nap.sh")
     sizes = {"short": {"arguments": "0.005", "estimate": "5 ms"}}
     write_app(tmp_path, "nap", tmp_path / "nap.sh", sizes)
-    keys = {"mappings": ["scheduler"], "governors": ["current"], "repetitions": 3}
+    keys = {"mappings": ["unpinned"], "governors": ["current"], "repetitions": 3}
     write_study(tmp_path, "naps", "nap", "short", **keys)
     plug_in(tmp_path)
     with hybrid_namespace(tmp_path, classes=tmp_path / "sys/class") as namespace:
