@@ -421,7 +421,7 @@ def scheduled(alike: Sequence[int] = ()) -> list[Record]:
             "case_number": run["case_number"] + first,
             "table_number": threads,
             "threads": threads,
-            "scheduler": under,
+            "settings": {"sched_ext": under},
             "elapsed_s": run["elapsed_s"] / threads,
         }
         for threads in (1, 2)
@@ -443,7 +443,7 @@ def test_a_case_is_named_with_the_scheduler_that_it_ran_under(tmp_path: Path) ->
     ]
     write(tmp_path, runs)
     remarked = said(tmp_path)
-    assert remarked["Fastest"].startswith("2 threads, pcores-pin, scheduling scx_rusty: 14 s, ")
+    assert remarked["Fastest"].startswith("2 threads, pcores-pin, scx_rusty: 14 s, ")
 
 
 def test_an_exception_under_a_scheduler_does_not_name_another(tmp_path: Path) -> None:
