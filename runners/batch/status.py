@@ -107,7 +107,7 @@ def status_of(
 ) -> SubmissionStatus:
     """Return the status of a submission, given the states of its jobs and the study's runs."""
     at = datetime.datetime.now(datetime.timezone.utc)
-    mine = [attempt for of, attempt in runs.attempts if of == submission]
+    mine = [attempt for submitted, attempt in runs.attempts if submitted == submission]
     newest = {attempt.worker: attempt for attempt in mine}
     counts = Counter(attempt.worker for attempt in mine)
     jobs: defaultdict[int, list[JobState]] = defaultdict(list)
@@ -206,10 +206,8 @@ def end_jobs(submission: Submission) -> tuple[list[str], str]:
     """
     live = live_jobs([submission])
     workers = {state.worker for state in live}
-    jobs = [
-        job
-        for job in submission.jobs
-        if any(job.first_worker <= number < job.first_worker + job.workers for number in workers)
-    ]
+    jobs = list(
+        dict.fromkeys(job for job, number in workers_of(submission.jobs) if number in workers)
+    )
     problem = submission.open_system().cancel(jobs) if jobs else ""
     return list(dict.fromkeys(state.job_id for state in live)), problem

@@ -30,7 +30,7 @@ from base.text import one_line, shown
 from base.units import utc_now
 from configs.library import CONFIGS, load_site
 from configs.study import Study
-from runners.batch_systems.interface import ANY_JOB_ID, BatchSystem, Submitted
+from runners.batch_systems.interface import ANY_JOB_ID, BatchSystem, Count, Submitted
 from runners.batch_systems.registry import COMMANDS, open_system, system_of
 
 SCHEMA = 1
@@ -49,8 +49,7 @@ REFUSED = 3
 # and when a later attempt can make the rest (sysexits.h, EX_TEMPFAIL).
 STOPPED = 75
 _MAX_CHARACTERS = 80
-# No study has more of anything, or takes 300 years.
-Count = Annotated[int, Meta(ge=0, le=10**10)]
+# No study takes 300 years.
 Seconds = Annotated[float, Meta(ge=0, le=1e10)]
 # A killed worker's `left` may be so old, but the records have its runs.
 WRITE_EVERY_S = 5.0

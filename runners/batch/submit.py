@@ -275,7 +275,7 @@ class Preparation:
         of them run than the site allows.
         """
         at_once = self.queue.most_at_once
-        takes_turns = self._pool and not self.is_array and at_once
+        takes_turns = self._pool and not self.is_array
         return job.first_worker % at_once if takes_turns and at_once else job.first_worker
 
     @property
@@ -315,7 +315,7 @@ class Preparation:
 
     def _raise_if_another_version(self) -> None:
         """Refuse to add to runs of another version, as the workers would once they have a node."""
-        for digest in {each.digest for each in self._earlier} - {self.study.digest}:
+        for digest in {earlier.digest for earlier in self._earlier} - {self.study.digest}:
             runs = SubmittedRuns(self._earlier, digest)
             # With a feature, or any node, another node may be chosen.
             for worker in self.workers if self._pool else filter(_has_node, self.workers):

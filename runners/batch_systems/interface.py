@@ -41,12 +41,16 @@ LIVE = (QUEUED, HELD, RUNNING, UNKNOWN)
 ANY_JOB_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:;@+\[\]-]{0,127}", re.ASCII)
 
 
+# No study has more of anything.
+Count = Annotated[int, Meta(ge=0, le=10**10)]
+
+
 class Submitted(Struct, frozen=True):
     """A job that a batch system has accepted: its id, and its workers."""
 
     job_id: str
-    first_worker: Annotated[int, Meta(ge=0, le=10**10)]
-    workers: Annotated[int, Meta(ge=0, le=10**10)]
+    first_worker: Count
+    workers: Count
 
 
 @dataclass(frozen=True)

@@ -54,11 +54,11 @@ class NativeSystem(BatchSystem):
     In a script `mark` begins the lines of options, if they are there; `index` is the variable with
     the number of an array's worker, if there are arrays; `setup` and `log` are those of
     `write_script`. `submit_command` is followed by the script, `end_command` by ids. Lines of
-    stderr that match `gone` are about jobs that have
-    ended, with ids that match `id_in_line`; a system that `omits_gone_jobs` leaves such jobs out of
-    its answer. `key_patterns` are keys of the site or study, each with an expression for the
-    messages about it. Variables whose names begin with one of `hidden` are removed from the
-    environment of the commands, those of `hidden_later` from all but the one that submits.
+    stderr that match `gone` are about jobs that have ended, with ids that match `id_in_line`; a
+    system that `omits_gone_jobs` leaves such jobs out of its answer. `key_patterns` are keys of the
+    site or study, each with an expression for the messages about it. Variables whose names begin
+    with one of `hidden` are removed from the environment of the commands, those of `hidden_later`
+    from all but the one that submits.
     `version_command` prints what matches `version`, since other systems may have a command of the
     same name; `ping` asks the controller.
     """
