@@ -1,7 +1,7 @@
 """Slurm, by sbatch, squeue and scancel.
 
-Tested with Slurm 22.05; options are those of sbatch(1), squeue(1) and scancel(1). `squeue --json`
-is not used: its format changes between versions.
+Tested with Slurm 22.05 and 26.05; options are those of sbatch(1), squeue(1) and scancel(1).
+`squeue --json` is not used: its format changes between versions.
 """
 
 from __future__ import annotations
