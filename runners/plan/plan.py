@@ -98,6 +98,11 @@ class Plan:
         )
 
     @property
+    def asked_settings(self) -> frozenset[str]:
+        """The settings that any case asks for beside its governor, by name."""
+        return frozenset(name for case in self.cases for name, _ in case.settings.pairs)
+
+    @property
     def guests_take_turns(self) -> bool:
         """Whether several guests are booted for two blocks each, again and again."""
         guests = {case.guest_group for case in self.cases}

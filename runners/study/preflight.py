@@ -8,7 +8,7 @@ offline, and SMT and turbo may be switched; runs before and after that must not 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from dataclasses import replace
 
@@ -26,12 +26,17 @@ from runners.records.kept_facts import in_words
 class Preflight:
     """Checks before each run that its case fits the node as it was when the study began."""
 
-    def __init__(self, node: Node) -> None:
-        """Keep the affinity mask that this process has now, to restore it later."""
+    def __init__(self, node: Node, set_by_cases: Collection[str] = ()) -> None:
+        """Keep the affinity mask that this process has now, to restore it later.
+
+        `set_by_cases` are the settings that the study's cases ask for, by name: it switches them
+        itself, and reads them back.
+        """
         self._node = node
         self._tree = Tree(node.root)
         self._own = os.sched_getaffinity(0)
-        self._at_start = switchable(node.facts)
+        at_start = switchable(node.facts)
+        self._at_start = {name: at_start[name] for name in at_start if name not in set_by_cases}
 
     def problem(self, case: Case) -> str | None:
         """Return why the case cannot run, with node, wanted and found; None when it can."""
@@ -41,7 +46,9 @@ class Preflight:
     def _changed(self) -> str | None:
         """Return which settings of the whole node were switched since the study began."""
         then, now = self._at_start, read_switchable(self._tree)
-        changed = [in_words(name, then[name], now[name]) for name in now if then[name] != now[name]]
+        changed = [
+            in_words(name, then[name], now[name]) for name in then if then[name] != now[name]
+        ]
         listed = "; ".join(changed)
         return f"it has changed since the study began: {listed}; put it back" if changed else None
 

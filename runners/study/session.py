@@ -146,7 +146,10 @@ class Session:
             for line in end_orphans():
                 progress.warned(line)
             settings = self.machine.settings()
-            control = NodeControl(self.summary.plan, self.machine, settings, Preflight(node))
+            plan = self.summary.plan
+            control = NodeControl(
+                plan, self.machine, settings, Preflight(node, plan.asked_settings)
+            )
             at_end.callback(self._restore, settings)
             if self.summary.left:
                 self._run(progress, control, at_end)

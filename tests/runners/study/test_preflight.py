@@ -86,6 +86,14 @@ def test_a_cpu_that_went_offline_stops_its_cases_and_no_others(recorded: Node) -
     assert "offline" not in (preflight.problem(case(cpus=(2,))) or "")
 
 
+def test_turbo_that_the_study_itself_switches_is_no_change_of_the_node(recorded: Node) -> None:
+    usual, switching = Preflight(recorded), Preflight(recorded, {"turbo"})
+    write(recorded.root, f"{CPU}/intel_pstate/no_turbo", 1)
+    told = usual.problem(ON_THE_FIRST)
+    assert told is not None and "turbo was on, now off" in told
+    assert switching.problem(ON_THE_FIRST) is None
+
+
 @pytest.mark.skipif(0 not in os.sched_getaffinity(0), reason="the tree's first CPU is CPU 0")
 def test_a_case_does_not_run_without_the_sibling_that_it_began_with(recorded: Node) -> None:
     preflight = Preflight(recorded)
