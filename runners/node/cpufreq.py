@@ -182,8 +182,9 @@ def read_cpufreq(root: Path, cpus: Iterable[int] | None = None) -> Cpufreq:
         if wanted is None or wanted.intersection(of)
     )
     reason = "" if directories else f"no frequency scaling here ({POLICIES} has no policy)"
-    switched = tree.text(_DYNAMIC_EPP_SWITCH) == "enabled"
-    dynamic = switched or any((policy.epp or "").startswith(_DYNAMIC) for policy in policies)
+    dynamic = is_epp_locked(tree) or any(
+        (policy.epp or "").startswith(_DYNAMIC) for policy in policies
+    )
     return Cpufreq(policies, reason, read_turbo(tree), read_mode(tree), dynamic)
 
 
@@ -193,6 +194,14 @@ def dynamic_epp(tree: Tree) -> bool | Unavailable:
     if not any(policy.epp for policy in cpufreq.policies):
         return Unavailable(cpufreq.reason or "the driver has no EPP")
     return cpufreq.dynamic_epp
+
+
+def is_epp_locked(tree: Tree) -> bool:
+    """Return whether amd-pstate refuses other EPPs, because its dynamic EPP is switched on.
+
+    From Linux 7.3 on there is no switch: another EPP ends it.
+    """
+    return tree.text(_DYNAMIC_EPP_SWITCH) == "enabled"
 
 
 def dynamic_epp_off(tree: Tree) -> str:

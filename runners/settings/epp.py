@@ -11,13 +11,15 @@ import re
 
 from base.cpulist import format_cpulist
 from base.reading import Unavailable
-from runners.node.cpufreq import EPP_IS_DYNAMIC, POLICIES
+from runners.host.tree import Tree
+from runners.node.cpufreq import EPP_IS_DYNAMIC, POLICIES, is_epp_locked
 from runners.settings.governor import PERFORMANCE
 from runners.settings.setting import Present, Setting, SettingFile
 
 FILE = "energy_performance_preference"
 AVAILABLE = "energy_performance_available_preferences"
 
+_DYNAMIC = "dynamic"
 _FIXED = f"the EPP is always {PERFORMANCE} under the governor {PERFORMANCE}"
 
 
@@ -53,11 +55,20 @@ class Epp(Setting):
         """Return the same, or that the governor in force or the driver itself sets the EPP."""
         if problem := self.impossible(now, value):
             return problem
-        if now.cpufreq.dynamic_epp:
+        if is_epp_locked(now.tree):
             return f"the EPP {value} cannot be held: {EPP_IS_DYNAMIC}"
         governors = {policy.governor for policy in now.cpufreq.policies_of(now.cpus)}
         is_fixed = now.asked("governor") is None and PERFORMANCE in governors
         return _FIXED if is_fixed and value != PERFORMANCE else None
+
+    def text(self, tree: Tree, path: str) -> str | Unavailable:
+        """Return what a file holds; of an EPP that amd-pstate moves, what is written to have it.
+
+        From Linux 7.3 on it reads `dynamic(profile:NAME)`.
+        """
+        found = tree.text(path)
+        is_dynamic = isinstance(found, str) and found.startswith(f"{_DYNAMIC}(")
+        return _DYNAMIC if is_dynamic else found
 
     def files(self, now: Present, value: str) -> list[SettingFile]:
         """Return the EPPs of the policies."""

@@ -226,6 +226,20 @@ def test_an_epp_that_amd_pstate_moves_itself_cannot_be_held(root: Path) -> None:
     assert reason is not None and "amd-pstate's dynamic EPP moves it" in reason
 
 
+def test_an_epp_that_amd_pstate_moves_is_put_back_by_the_word_for_it(root: Path) -> None:
+    # Linux 7.3 shows the profile that it follows, and takes the word alone.
+    for cpu in ALL:
+        epp = f"{CPU}/cpufreq/policy{cpu}/energy_performance_preference"
+        write(root, epp, "dynamic(profile:balanced)")
+        write(root, f"{CPU}/cpufreq/policy{cpu}/scaling_governor", "powersave")
+    settings = node_settings(root)
+    assert settings.apply("current", settings_of(epp="power"), ALL) is None
+    assert policy(root, 3, "energy_performance_preference") == "power"
+    done = settings.restore()
+    assert done is not None and done.problems == {}
+    assert {policy(root, cpu, "energy_performance_preference") for cpu in ALL} == {"dynamic"}
+
+
 @pytest.mark.parametrize("name", VALUES)
 def test_where_nobody_sets_settings_only_those_in_force_run(root: Path, name: str) -> None:
     before = all_settings(root)
