@@ -203,7 +203,7 @@ def _run() -> None:
                 f"`{PINSTUDY} tables` and `{PINSTUDY} verdict` show it again"
             )
     except click.ClickException as error:
-        _with_new_name(error).show()
+        _show(error)
         sys.exit(2)
     except UserError as error:
         click.echo(f"pinstudy: {printable(str(error))}", err=True)
@@ -234,13 +234,20 @@ def _run() -> None:
         sys.exit(1)
 
 
-def _with_new_name(error: click.ClickException) -> click.ClickException:
-    """Return the error; where an option had another name before, one that tells the new name."""
-    if isinstance(error, click.NoSuchOption) and error.ctx:
-        before = error.option_name
-        if new := FORMER_OPTIONS.get(str(error.ctx.command.name), {}).get(before):
-            return click.UsageError(f"`{before}` is `{new}` now", error.ctx)
-    return error
+def _show(error: click.ClickException) -> None:
+    if renamed := _renamed(error):
+        click.echo(f"pinstudy: {renamed}", err=True)
+    else:
+        error.show()
+
+
+def _renamed(error: click.ClickException) -> str:
+    """Return what an unknown option is called now; empty for one that never was an option."""
+    if not isinstance(error, click.NoSuchOption) or not error.ctx:
+        return ""
+    before = error.option_name
+    now = FORMER_OPTIONS.get(str(error.ctx.command.name), {}).get(before)
+    return f"`{before}` is `{now}` now" if now else ""
 
 
 def _check_temporary_folders() -> None:
