@@ -107,12 +107,14 @@ def write_card(source: str, into: Path | None = None) -> tuple[Path, Card]:
     """
     results = open_results(source)
     if into is None and results.folder is None:
-        raise UserError(f"{source}: has no folder of its own; name a file with --into FILE{SUFFIX}")
+        raise UserError(
+            f"{source}: has no folder of its own; name a file with --output FILE{SUFFIX}"
+        )
     path = into or Path(str(results.folder), FILE)
     if path.suffix != SUFFIX:
         raise UserError(f"{path}: a card's name ends with {SUFFIX}, by which others know it")
     card, text = card_text(results, analyze(results))
-    hint = "or name another file with --into"
+    hint = "or name another file with --output"
     return write_file(path, text, hint), card
 
 

@@ -267,7 +267,9 @@ class App:
     """kinds of OMP_SCHEDULE that its `schedule(runtime)` loops take"""
     default_schedule: Schedule | None = None
     """the schedule to use unless a study varies it"""
-    limit_s: Annotated[float, duration("a time, such as 10 min"), called("limit")] = 600.0
+    limit_s: Annotated[
+        float, duration("a time, such as 10 min"), called("timeout", before="limit", file="app")
+    ] = 600.0
     """a run that takes longer is ended and recorded as `timeout`. Without it: 10 min"""
     placement: OwnPlacement | None = None
     """`{pin: [--pin, '{cpus}'], expect: [--expect, '{cpus}']}`: the arguments, put last, by which

@@ -92,7 +92,9 @@ def _with_most(rule: Repetitions, most: int) -> Repetitions:
     if not 1 <= most <= MAX_REPETITIONS:
         raise UserError(f"--repetitions {most}: expected a number from 1 to {MAX_REPETITIONS}")
     if rule.race:
-        raise UserError("--repetitions: in a race the runs decide; give it more 'within' or 'runs'")
+        raise UserError(
+            "--repetitions: in a race the runs decide; give it more 'time_budget' or 'runs'"
+        )
     if rule.precision and most < rule.precision.least:
         raise UserError(
             f"--repetitions {most}: the study's min is {rule.precision.least}, expected no less"

@@ -1,7 +1,7 @@
 """How often a study's cases are run.
 
 `10`, `{min: 5, max: 50, until: {ci_half_width: 1%}}`, `{decide: {first: 5, max: 80}}` or
-`{race: {of: time, within: 30 min}}`.
+`{race: {of: time, time_budget: 30 min}}`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MIN_RACE_RUNS = 10
 MAX_RACE_RUNS = 1_000_000
 # By default a race may make a third of the runs of a study that repeats every case so often.
 RACE_REPETITIONS = 10
-# The value of `runs` where `within` alone limits a race.
+# The value of `runs` where `time_budget` alone limits a race.
 ANY = "any"
 # The measures that a study can ask a precision of, and their fields in a record.
 PRECISION_OF = {"time": "elapsed_s", "energy": "energy_pkg_j"}
@@ -61,7 +61,7 @@ class Decide:
     doubled since.
     """
 
-    expected: ClassVar = "a table with the keys first, max, within"
+    expected: ClassVar = "a table with the keys first, max, time_budget"
 
     first: Annotated[
         int,
@@ -72,7 +72,14 @@ class Decide:
         int, count("the most repetitions", MIN_REPETITIONS, MAX_REPETITIONS), called("max")
     ]
     """the most repetitions of each case"""
-    within_s: Annotated[float, duration("a time, such as 3 min"), called("within")] | None = None
+    within_s: (
+        Annotated[
+            float,
+            duration("a time, such as 3 min"),
+            called("time_budget", before="within", file="study"),
+        ]
+        | None
+    ) = None
     """about how long all runs together may take; the first repetitions are made all the same.
     Without it: any time"""
 
@@ -103,7 +110,7 @@ class Race:
     the app; `higher` means that more of it is better. `margin` is a share.
     """
 
-    expected: ClassVar = "a table with the keys of, better, margin, within, runs"
+    expected: ClassVar = "a table with the keys of, better, margin, time_budget, runs"
 
     of: Annotated[str, label("time, energy, edp or the name of a metric")] = "time"
     """what cases race for: `time`, `energy` (of the packages), `edp` (energy times time), or the
@@ -117,7 +124,14 @@ class Race:
     margin: Annotated[float, percentage("a percentage, such as 1%")] = 0.01
     """differences up to this one do not matter, more than 0 % and less than 100 %.
     Without it: 1 %"""
-    within_s: Annotated[float, duration("a time, such as 30 min"), called("within")] | None = None
+    within_s: (
+        Annotated[
+            float,
+            duration("a time, such as 30 min"),
+            called("time_budget", before="within", file="study"),
+        ]
+        | None
+    ) = None
     """about how long all runs together may take; more time alone makes no more `runs`. Without it:
     any time"""
     runs: Annotated[
@@ -127,9 +141,9 @@ class Race:
             word("word", (ANY,)),
         ),
     ] = None
-    """how many runs may be made, 10 or more, warm-up runs not counted; `any`: as many as `within`
-    allows. Without it: a third of 10 repetitions of every case, at least 30, and 100 more; of short
-    programs as many as take 10 s"""
+    """how many runs may be made, 10 or more, warm-up runs not counted; `any`: as many as
+    `time_budget` allows. Without it: a third of 10 repetitions of every case, at least 30, and 100
+    more; of short programs as many as take 10 s"""
     region: RegionName | None = None
     """the region whose time, energy or edp they race for; all entries of `apps` measure it. Without
     it: the whole run"""
@@ -138,7 +152,7 @@ class Race:
     def contradictions(values: dict[str, Any], _: Collection[str]) -> Iterator[Mistake]:
         """Refuse a race without any limit."""
         if values.get("runs") == ANY and values.get("within_s") is None:
-            yield ("runs",), f"{ANY!r} needs within, which then limits the race alone"
+            yield ("runs",), f"{ANY!r} needs time_budget, which then limits the race alone"
 
     @property
     def timed(self) -> bool:

@@ -17,7 +17,15 @@ from base.text import word_as_typed
 _Command = Callable[..., Any]
 
 # By command: what options were called before, and are called now.
-FORMER_OPTIONS: Mapping[str, Mapping[str, str]] = {"perf": {"--variant": "--build"}}
+FORMER_OPTIONS: Mapping[str, Mapping[str, str]] = {
+    "advise": {"--within": "--time-budget", "--limit": "--timeout"},
+    "card": {"--into": "--output"},
+    "figures": {"--into": "--output", "--format": "--formats"},
+    "latency": {"--into": "--output"},
+    "perf": {"--into": "--output", "--variant": "--build"},
+    "report": {"--into": "--output"},
+    "summaries": {"--into": "--output"},
+}
 
 _EMPTY = "is empty, as an unset variable of the shell is; name"
 
@@ -26,7 +34,7 @@ class Folder(click.Path):
     """A folder to write to, as a Path; for the system an empty name is the current folder."""
 
     def __init__(self, option: str) -> None:
-        """`option` is the one that names it, such as --into."""
+        """`option` is the one that names it, such as --output."""
         super().__init__(path_type=Path, file_okay=False)
         self._option = option
 
@@ -73,9 +81,10 @@ STYLE = click.option(
     show_default=True,
     help="How it is printed.",
 )
-INTO = click.option(
-    "--into",
-    type=Folder("--into"),
+OUTPUT = click.option(
+    "-o",
+    "--output",
+    type=Folder("--output"),
     metavar="DIR",
     help="Where it is written; without it, in RESULTS.",
 )

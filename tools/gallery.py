@@ -60,8 +60,8 @@ def section(source: str, into: Path, name: str) -> str:
     report = write_report(source, into / name)
     style = "--all" if layout == "full" else f"--layout {layout}"
     return (
-        f"### Figures\n\n{_command('figures', source, '--into figures')}{figures}{missing}\n"
-        f"### Report\n\n{_command('report', source, '--into report')}"
+        f"### Figures\n\n{_command('figures', source, '-o figures')}{figures}{missing}\n"
+        f"### Report\n\n{_command('report', source, '-o report')}"
         f"[The report]({name}/{report.name}) is one file, which needs no network.\n\n"
         f"### Tables\n\n{_command('tables', source, f'{style} --format markdown')}{tables}\n\n"
     )

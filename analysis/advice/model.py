@@ -184,7 +184,7 @@ class Advice:
     disturbed_runs: int
 
     @property
-    def limited_by(self) -> Literal["runs", "within", ""]:
+    def limited_by(self) -> Literal["runs", "time_budget", ""]:
         """What ended the race before it was decided; empty where more would not decide it."""
         state, gain = self.state, self.confirmation.gain if self.confirmation else None
         may_hold = state.decision == "split" and gain and gain.mean > 0 and gain.typical.high > 0
@@ -195,7 +195,7 @@ class Advice:
             self.rule.within_s is None or state.runs + 2 > state.most_runs
         ):
             return "runs"
-        return "within"
+        return "time_budget"
 
     @property
     def gains(self) -> Interval | None:

@@ -122,11 +122,11 @@ def write_figures(
     results = open_results(source)
     if into is None:
         if results.folder is None:
-            raise UserError(f"{source}: has no folder of its own; name one with --into DIR")
+            raise UserError(f"{source}: has no folder of its own; name one with --output DIR")
         into = results.folder / FOLDER
         # The author of the results may have put the link there, to redirect what is written.
         if into.is_symlink():
-            raise UserError(f"{into}: is a link; remove it, or name a folder with --into DIR")
+            raise UserError(f"{into}: is a link; remove it, or name a folder with --output DIR")
     findings = analyze(results)
     of_all = _written(_overview_figures(results, findings), into, formats)
     of_tables = _write_tables(results, findings, into, formats)

@@ -177,7 +177,7 @@ def _write_runs(into: Path, pairs: Sequence[_LogWithEnergy], node_id: str) -> No
     history = _History(folder, node_id)
     history.numbers.number([run.identity for run, _ in pairs])
     records = [_record(history, run, energy, node_id) for run, energy in pairs]
-    with closing(Shard(folder, node_id, option="--into")) as shard:
+    with closing(Shard(folder, node_id, option="--output")) as shard:
         for order, record in enumerate(records):
             record |= {"attempt": shard.attempt, "order": None}
             record["run_id"] = f"{record['case_id']}-{shard.attempt}-{order}"

@@ -90,7 +90,7 @@ def _put(into: Path, text: str) -> None:
     except OSError as error:
         raise UserError(
             f"{path}: cannot be written ({error.strerror or error}); name a writable folder with "
-            "--into"
+            "--output"
         ) from None
 
 

@@ -179,7 +179,7 @@ def read_limited(path: Path) -> bytes | None:
     return data if len(data) <= MAX_BESIDE_BYTES else None
 
 
-ELSEWHERE = "or name a writable folder with --into"
+ELSEWHERE = "or name a writable folder with --output"
 
 
 def write_file(path: Path, content: str | bytes, hint: str = ELSEWHERE) -> Path:

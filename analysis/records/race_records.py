@@ -114,7 +114,7 @@ def rule_of(value: object) -> Race | None:
         return None
     if better not in DIRECTIONS or not 0 < margin < 1:
         return None
-    seconds, runs = number_or_nan(race.get("within_s")), race.get("runs")
+    seconds, runs = number_or_nan(race.get("time_budget_s")), race.get("runs")
     region = race.get("region")
     if region is not None and not (isinstance(region, str) and is_name(region)):
         return None
@@ -152,7 +152,7 @@ def _key(record: Mapping[str, Any]) -> Key | None:
 
 
 def _with_limits_of(folder: Path, rule: Race) -> Race:
-    """Return a rule with the `within` and `runs` of the study file beside the records.
+    """Return a rule with the `time_budget` and `runs` of the study file beside the records.
 
     Where there is no such file, or it describes another race, the rule stays as it is.
     """

@@ -121,7 +121,7 @@ def _absent(results: Results, affinity: Affinity, findings: Findings) -> dict[st
     if affinity.why_no_latency:
         absent[LATENCY] = [words.NO_LATENCIES.format(why=affinity.why_no_latency)]
     elif affinity.latency is None:
-        command = f"{PINSTUDY} latency --into {as_typed(results.name)}"
+        command = f"{PINSTUDY} latency -o {as_typed(results.name)}"
         absent[LATENCY] = [words.MEASURE_LATENCIES.format(command=command)]
     return absent
 

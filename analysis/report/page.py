@@ -89,7 +89,7 @@ def write_report(source: str, into: Path | None = None) -> Path:
     results = open_results(source)
     folder = into or results.folder
     if folder is None:
-        raise UserError(f"{source}: has no folder of its own; name one with --into DIR")
+        raise UserError(f"{source}: has no folder of its own; name one with --output DIR")
     answer = analyze(results)
     page = report_html(results, answer, answers_of(results, answer))
     return write_file(folder / FILE, page)

@@ -300,7 +300,7 @@ def check_file(path: Path) -> None:
 def write_runs(runs: pd.DataFrame, path: Path) -> Path:
     """Write runs to a file as its name says; raises UserError when it cannot be written."""
     content = _parquet_bytes(runs, path) if path.suffix == PARQUET else csv_bytes(runs)
-    return write_file(path, content, "or name another file with -o")
+    return write_file(path, content, "or name another file with --output")
 
 
 def _parquet_bytes(runs: pd.DataFrame, path: Path) -> bytes:

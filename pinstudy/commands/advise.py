@@ -56,7 +56,7 @@ class _ProgramCommand(click.Command):
     help="What is better of --metric; lower, unless you say so.",
 )
 @click.option(
-    "--within",
+    "--time-budget",
     metavar="TIME",
     help="About how long the search may take; nothing else ends it before it is decided. Without "
     "it 30 min, and few runs.",
@@ -64,7 +64,7 @@ class _ProgramCommand(click.Command):
 @click.option(
     "--runs",
     metavar="N",
-    help="How many runs at most; with --within, what is reached first.",
+    help="How many runs at most; with --time-budget, what is reached first.",
 )
 @MARGIN
 @click.option("--threads", metavar="1,2,4,8", help="Only these thread counts.")
@@ -101,7 +101,7 @@ class _ProgramCommand(click.Command):
     help="What proves a run: a pattern in its stdout, or a command with a slash.",
 )
 @click.option(
-    "--limit",
+    "--timeout",
     default="1 h",
     show_default=True,
     metavar="TIME",

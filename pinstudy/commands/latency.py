@@ -10,7 +10,7 @@ import click
 from base import PINSTUDY
 from base.errors import StudyError, UserError
 from base.text import as_typed
-from pinstudy.options import INTO, RESULTS, node_options
+from pinstudy.options import OUTPUT, RESULTS, node_options
 from pinstudy.output import ALL_LIBRARIES, print_json, say, without_library, wrap
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ _NO_PRECISION = "none"
     help="Measure nothing; read an earlier latency.json, of this node or of another one.",
 )
 @RESULTS
-@INTO
+@OUTPUT
 @node_options
 def latency_command(
     which: str | None,
@@ -75,7 +75,7 @@ def latency_command(
     seed: int,
     source: Path | None,
     results: Path,
-    into: Path | None,
+    output: Path | None,
     sysroot: Path,
     kinds: str | None,
     as_json: bool,
@@ -83,7 +83,7 @@ def latency_command(
     """Measure the latency between CPUs: by the kernel's groups, and each CPU's nearest partner.
 
     Prints ready OMP_PLACES, too. Samples, each pair's numbers and the heat map go to
-    results/latency/<node>/, or to --into.
+    results/latency/<node>/, or to --output.
     """
     from configs.values import share_option
     from pinstudy.progress import pair_progress
@@ -99,7 +99,7 @@ def latency_command(
         if which is not None or cpus is not None:
             raise UserError("--from measures nothing; leave out --pairs and --cpus")
         give_up_root()
-        _show(source, into or source.parent, as_json)
+        _show(source, output or source.parent, as_json)
         return
     share = None if precision == _NO_PRECISION else share_option("--precision", precision)
     settings = LatencySettings(method, samples, share, seed=seed)
@@ -115,7 +115,7 @@ def latency_command(
     with node_lock(node.root), pair_progress(len(plan.pairs)) as done:
         content = measure(node, plan, settings, done)
     give_up_root()
-    folder = into or results / "latency" / node.node_id
+    folder = output or results / "latency" / node.node_id
     path = write_latency(folder, content)
     say(f"written: {path}", err=as_json)
     if content.interrupted:

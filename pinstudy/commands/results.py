@@ -13,7 +13,7 @@ import click
 from base import PINSTUDY
 from base.errors import StudyError, UserError
 from base.text import as_typed, plural, unknown_word
-from pinstudy.options import INTO, JSON, MARGIN, RESULTS, STYLE, Folder, find_results
+from pinstudy.options import JSON, MARGIN, OUTPUT, RESULTS, STYLE, Folder, find_results
 from pinstudy.output import print_columns, print_json, say, say_lines, terminal_width
 
 if TYPE_CHECKING:
@@ -74,25 +74,24 @@ def chosen_formats(
     names = tuple(dict.fromkeys(filter(None, (name.strip() for name in value.split(",")))))
     for name in names:
         if name not in FORMATS:
-            raise UserError(f"--format: {unknown_word('format', name, FORMATS)}")
+            raise UserError(f"--formats: {unknown_word('format', name, FORMATS)}")
     if not names:
-        raise UserError(f"--format: names no format; expected some of {', '.join(FORMATS)}")
+        raise UserError(f"--formats: names no format; expected some of {', '.join(FORMATS)}")
     return names
 
 
 @click.command("figures")
 @click.argument("results", callback=find_results)
-@INTO
+@OUTPUT
 @click.option(
-    "--format",
-    "formats",
+    "--formats",
     metavar="svg,pdf,png",
     callback=chosen_formats,
     help="Some of these, joined by commas; without it, all.",
 )
 @JSON
 def figures_command(
-    results: str, into: Path | None, formats: tuple[str, ...], as_json: bool
+    results: str, output: Path | None, formats: tuple[str, ...], as_json: bool
 ) -> None:
     """Draw the figures of RESULTS: a folder such as results/quick/mynode, or published:NAME.
 
@@ -102,7 +101,7 @@ def figures_command(
     from analysis.results.sources import folders_for
 
     written = []
-    for source, folder in folders_for(results, into):
+    for source, folder in folders_for(results, output):
         lines = write_figures(source, folder, formats)
         files = [line.removeprefix(_WRITTEN) for line in lines if line.startswith(_WRITTEN)]
         rest = [line for line in lines if not line.startswith(_WRITTEN)]
@@ -115,9 +114,9 @@ def figures_command(
 
 @click.command("report")
 @click.argument("results", callback=find_results)
-@INTO
+@OUTPUT
 @JSON
-def report_command(results: str, into: Path | None, as_json: bool) -> None:
+def report_command(results: str, output: Path | None, as_json: bool) -> None:
     """Write report.html of RESULTS: a folder such as results/quick/mynode, a card, published:NAME.
 
     The file needs no network and no other file.
@@ -126,7 +125,7 @@ def report_command(results: str, into: Path | None, as_json: bool) -> None:
     from analysis.results.sources import folders_for
 
     written = []
-    for source, folder in folders_for(results, into):
+    for source, folder in folders_for(results, output):
         path = write_report(source, folder)
         written.append({"results": source, "report": str(path)})
         if not as_json:
@@ -381,20 +380,21 @@ def compare_command(
 @click.command("card")
 @click.argument("results", callback=find_results)
 @click.option(
-    "--into",
+    "-o",
+    "--output",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
     help="The file, *.json; without it, card.json in RESULTS.",
 )
 @JSON
-def card_command(results: str, into: Path | None, as_json: bool) -> None:
+def card_command(results: str, output: Path | None, as_json: bool) -> None:
     """Write a card of RESULTS: a small file to share, without names.
 
     docs/cards.md lists what it has. Commands take it as RESULTS.
     """
     from analysis.card import write_card
 
-    path, card = write_card(results, into)
+    path, card = write_card(results, output)
     size = path.stat().st_size
     if as_json:
         print_json({"results": results, "card": str(path), "bytes": size, "study": card.study})
@@ -408,10 +408,11 @@ def card_command(results: str, into: Path | None, as_json: bool) -> None:
     )
 
 
-_IMPORT_INTO = click.option(
-    "--into",
+_IMPORT_OUTPUT = click.option(
+    "-o",
+    "--output",
     required=True,
-    type=Folder("--into"),
+    type=Folder("--output"),
     metavar="DIR",
     help="The results folder that they become; more can be added to it later.",
 )
@@ -424,7 +425,7 @@ def import_command() -> None:
 
 @import_command.command("perf")
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
-@_IMPORT_INTO
+@_IMPORT_OUTPUT
 @click.option("--app", help="The program.")
 @click.option("--threads", type=click.IntRange(min=1), help="Its threads.")
 @click.option("--mapping", help="Where its threads were: a name of `pinstudy mappings`, or yours.")
@@ -443,33 +444,33 @@ def import_command() -> None:
 @click.option("--all-cpus", is_flag=True, help="The logs were made with -a, and do not tell it.")
 @click.option("--node", default="imported", show_default=True, help="The node they are from.")
 @JSON
-def perf(files: tuple[Path, ...], into: Path, as_json: bool, **options: str | int | None) -> None:
+def perf(files: tuple[Path, ...], output: Path, as_json: bool, **options: str | int | None) -> None:
     """Import logs of perf stat: text, -x or -j, single runs or -r.
 
     The logs do not tell what was run where: say it for all files, or let the files' names tell it.
     """
     from analysis.imports.perf import import_logs
 
-    imported = import_logs(files, into, options)
+    imported = import_logs(files, output, options)
     if as_json:
-        print_json({"results": str(into)} | asdict(imported))
+        print_json({"results": str(output)} | asdict(imported))
         return
     many = imported.averages
     what = plural(many, "average") if many else plural(imported.runs, "run")
     of = plural(imported.cases, "case")
-    say(f"{into}: {what} of {of}; see `{PINSTUDY} tables {as_typed(into)}`", err=True)
+    say(f"{output}: {what} of {of}; see `{PINSTUDY} tables {as_typed(output)}`", err=True)
 
 
 @import_command.command("summaries")
 @click.argument("file", type=click.Path(path_type=Path))
-@_IMPORT_INTO
+@_IMPORT_OUTPUT
 @JSON
-def summaries(file: Path, into: Path, as_json: bool) -> None:
+def summaries(file: Path, output: Path, as_json: bool) -> None:
     """Import means and deviations from a CSV file (docs/import.md lists its columns)."""
     from analysis.imports.summary_file import import_summaries
 
-    cases = import_summaries(file, into)
+    cases = import_summaries(file, output)
     if as_json:
-        print_json({"results": str(into), "cases": cases})
+        print_json({"results": str(output), "cases": cases})
         return
-    say(f"{into}: {plural(cases, 'case')}; see `{PINSTUDY} tables {as_typed(into)}`", err=True)
+    say(f"{output}: {plural(cases, 'case')}; see `{PINSTUDY} tables {as_typed(output)}`", err=True)

@@ -262,7 +262,7 @@ def _what_helps(request: Request, record: Mapping[str, Any]) -> str:
     if status == CHECK_FAILED:
         return "mend --check, or the program, and begin anew with --fresh"
     if status == TIMEOUT:
-        return "give it more time: --limit"
+        return "give it more time: --timeout"
     if status == PLACEMENT_VIOLATED:
         return "something in it binds its threads, which has to be left to pinstudy"
     if record.get("repetition") != 1:

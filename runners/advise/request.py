@@ -32,10 +32,10 @@ from runners.host.software import find_program
 
 # The objective when a pattern picks a value from the output.
 METRIC = "metric"
-# Without --within a search ends after so long, and after few runs.
-DEFAULT_WITHIN = "30 min"
-# Without --limit a longer run counts as hanging.
-DEFAULT_LIMIT = "1 h"
+# Without --time-budget a search ends after so long, and after few runs.
+DEFAULT_TIME_BUDGET = "30 min"
+# Without --timeout a longer run counts as hanging.
+DEFAULT_TIMEOUT = "1 h"
 NONE = "none"
 # A text that begins like this is meant as a path, though a pattern may have slashes, too.
 _PATHS = ("/", "./", "../")
@@ -96,7 +96,7 @@ def make_request(
     objective: str | None = None,
     metric: str | None = None,
     better: str | None = None,
-    within: str | None = None,
+    time_budget: str | None = None,
     runs: str | None = None,
     margin: str = "1%",
     threads: str | None = None,
@@ -104,7 +104,7 @@ def make_request(
     wait_policies: str | None = None,
     governors: str | None = None,
     check: str | None = None,
-    limit: str = DEFAULT_LIMIT,
+    timeout: str = DEFAULT_TIMEOUT,
     threads_by: str | None = None,
     region: str | None = None,
     variables: Sequence[str] = (),
@@ -130,9 +130,11 @@ def make_request(
         higher=better == "higher",
         pattern=option_value("--metric", metric, Annotated[str, regex(picks=True)]),
         margin=share_option("--margin", margin),
-        within_s=time_option("--within", DEFAULT_WITHIN if within is None else within),
-        runs=ANY if within is not None and runs is None else _runs(runs),
-        limit_s=time_option("--limit", limit) or 0.0,
+        within_s=time_option(
+            "--time-budget", DEFAULT_TIME_BUDGET if time_budget is None else time_budget
+        ),
+        runs=ANY if time_budget is not None and runs is None else _runs(runs),
+        limit_s=time_option("--timeout", timeout) or 0.0,
         threads=_list("--threads", threads, ThreadCount),
         # The comma before a chunk size is part of a schedule.
         schedules=_list_or_none("--schedules", schedules, Schedule, r",(?!\d)"),

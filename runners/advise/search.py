@@ -161,7 +161,7 @@ class Search:
             "objective": self.request.of,
             "better": "higher" if self.request.higher else "lower",
             "margin": self.request.margin,
-            "within_s": self.request.within_s,
+            "time_budget_s": self.request.within_s,
             "runs": self.request.runs,
             "candidates": [
                 {

@@ -32,7 +32,7 @@ _MAX_NAME = 40
 # A longer title ends with one more character, an ellipsis.
 _MAX_TITLE = MAX_TEXT_CHARACTERS - 1
 # Keys of a race that change no run: a search may resume with other values of them.
-_CHANGEABLE = ("within", "runs")
+_CHANGEABLE = ("time_budget", "runs")
 
 Document = dict[str, Any]
 
@@ -74,7 +74,7 @@ class StudyFile:
         return data
 
     def continuing(self, document: Document) -> StudyFile:
-        """Return the file of an earlier search's document with this one's `within` and `runs`."""
+        """Return an earlier search's document with this one's `time_budget` and `runs`."""
         old, new = (each["repetitions"]["race"] for each in (document, self.document))
         race = {key: value for key, value in old.items() if key not in _CHANGEABLE}
         race |= {key: value for key, value in new.items() if key in _CHANGEABLE}
@@ -153,7 +153,7 @@ def _app(request: Request, program: Program, field: Field, name: str) -> Documen
         "builds": {_build(program): {"program": str(program.path), "runtime": program.runtime}},
         "sizes": {SIZE: {"arguments": of_size}},
         "arguments": arguments,
-        "limit": _seconds(request.limit_s),
+        "timeout": _seconds(request.limit_s),
     }
     if (told := threads_by(program, request)) != (OMP_NUM_THREADS,):
         app["threads_by"] = list(told)
@@ -218,7 +218,7 @@ def _race(request: Request) -> Document:
     if request.region is not None:
         race["region"] = request.region
     if request.within_s is not None:
-        race["within"] = _seconds(request.within_s)
+        race["time_budget"] = _seconds(request.within_s)
     if request.runs is not None:
         race["runs"] = request.runs
     return race

@@ -155,9 +155,9 @@ class Identity(Struct, kw_only=True):
     repetition_rule: Object | None = None
     """`min`, `max`, `ci_half_width` (a share of the mean), `of` (`time`, `energy`): what ends a
     case's repetitions; absent for a fixed number. Until decided `decide` alone:
-    `first`, `max`, `within_s`. In a [race](repetitions.md#a-race) `race`: `of`, `better`, `margin`,
-    `within_s`, `runs` (a number, `any`, or none), and `cases`, the number of all, those without
-    time too. Of `--undecided` `undecided`: `look`, its number"""
+    `first`, `max`, `time_budget_s`. In a [race](repetitions.md#a-race) `race`: `of`, `better`,
+    `margin`, `time_budget_s`, `runs` (a number, `any`, or none), and `cases`, the number of all,
+    those without time too. Of `--undecided` `undecided`: `look`, its number"""
     race_value: RaceValue | None = None
     """only in a race: the number that rates a good run; if there is none, `unavailable` has the
     reason"""

@@ -26,7 +26,7 @@ def repetition_rule(plan: Plan) -> dict[str, Any] | None:
                 "of": race.of,
                 "better": "higher" if race.higher else "lower",
                 "margin": race.margin,
-                "within_s": race.within_s,
+                "time_budget_s": race.within_s,
                 "runs": race.runs,
                 # Cases without time to race have no other trace in the records.
                 "cases": len(plan.cases),
@@ -38,7 +38,7 @@ def repetition_rule(plan: Plan) -> dict[str, Any] | None:
             "decide": {
                 "first": decide.first,
                 "max": study.repetitions,
-                "within_s": decide.within_s,
+                "time_budget_s": decide.within_s,
             }
         }
     wanted = study.precision

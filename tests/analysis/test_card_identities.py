@@ -142,7 +142,7 @@ def test_no_name_is_on_the_card(text: str) -> None:
 
 def test_the_folder_of_pinstudy_itself_is_not_on_it(folder: Path, tmp_path: Path) -> None:
     into = tmp_path / "card.json"
-    command = [str(ROOT / "bin" / "pinstudy"), "card", str(folder), "--into", str(into)]
+    command = [str(ROOT / "bin" / "pinstudy"), "card", str(folder), "--output", str(into)]
     subprocess.run(command, check=True, capture_output=True)
     (folder / "latency.json").rename(folder / "aside.json")
     try:

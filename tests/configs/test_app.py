@@ -18,7 +18,7 @@ def app_of(*lines: str, base: bytes = LU) -> App:
     ("line", "key", "value"),
     [
         ("name", "name", "lu"),
-        ("limit", "limit_s", 600.0),
+        ("timeout", "limit_s", 600.0),
         ("arguments", "arguments", ("{size}",)),
         ("metrics", "metrics", ()),
         ("placement", "placement", None),

@@ -63,7 +63,7 @@ def test_without_the_key_a_study_is_what_it_was() -> None:
         (f"{{{OTHER}}}", (GUEST,), "co-runners run on the node itself; write engine: local"),
         (
             f"{{{OTHER}}}",
-            ("repetitions: {race: {of: time, within: 5 min}}",),
+            ("repetitions: {race: {of: time, time_budget: 5 min}}",),
             "a race is between programs that run alone; leave it out",
         ),
     ],

@@ -97,7 +97,7 @@ RULE = "repetitions: {min: 5, max: 50, until: {ci_half_width: 1%}}"
         (RULE, RULE.replace("1%", "1.0 %")),
         (RULE, RULE.replace("1%", "1%, of: time")),
         (RULE, "repetitions: {until: {of: [time], ci_half_width: '1%'}, max: 50, min: 5}"),
-        ("repetitions: {race: {}}", "repetitions: {race: {within: 1 h, runs: 40}}"),
+        ("repetitions: {race: {}}", "repetitions: {race: {time_budget: 1 h, runs: 40}}"),
         ("repetitions: {race: {}}", "repetitions: {race: {runs: 41, of: time}}"),
         ("repetitions: {race: {}}", "repetitions: {race: {margin: '1.0 %'}}"),
     ],

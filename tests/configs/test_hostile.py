@@ -27,7 +27,7 @@ on ~ '' *a &b {size} static dynamic,2"""
 STUDY_KEYS = {
     "apps": "app builds sizes threads schedules mappings oversubscribe",
     "mappings": "name selection binding mechanism",
-    "repetitions": "min max until ci_half_width of race better margin within runs",
+    "repetitions": "min max until ci_half_width of race better margin time_budget runs",
     "idle_power": "duration every",
     "temperature_gate": "within limit",
     "engine": "vm batch",
@@ -47,7 +47,7 @@ APP_KEYS = {
     "check": "pattern command stream failed_status",
     "placement": "pin expect",
     "schedules": "x",
-    "limit": "x",
+    "timeout": "x",
 }
 
 

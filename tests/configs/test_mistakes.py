@@ -83,8 +83,8 @@ def test_a_race_is_of_one_app() -> None:
 
 def test_a_race_of_any_number_of_runs_needs_a_time() -> None:
     (problem,) = mistakes(study_with("repetitions: {race: {runs: any}}"))
-    assert problem.endswith("'any' needs within, which then limits the race alone")
-    assert mistakes(study_with("repetitions: {race: {runs: any, within: 5 min}}")) == []
+    assert problem.endswith("'any' needs time_budget, which then limits the race alone")
+    assert mistakes(study_with("repetitions: {race: {runs: any, time_budget: 5 min}}")) == []
 
 
 def test_builds_threads_schedules_and_governors_can_race() -> None:

@@ -94,7 +94,7 @@ def test_an_editor_takes_switches_that_yaml_reads_as_truth_values(
         "wait_policy: passiv",
         "repetitions: many",
         "repetitions: {min: 2, max: 5, until: {ci_half_width: 1%}}",
-        "repetitions: {race: {within: 30}}",
+        "repetitions: {race: {time_budget: 30}}",
         "idle_power: 10",
         "temperature_gate: {within: 5, limit: 1 min}",
         "vm: {cpus: 1, memory: 1 TB}",

@@ -19,7 +19,7 @@ INLINE = """\
       arguments: [--verbose, '{size}']
       metrics: {triad: {pattern: 'Triad: *([0-9.]+)', unit: MB/s}}
       check: {pattern: Solution Validates}
-      limit: 1 min
+      timeout: 1 min
     builds: gcc
     sizes: only
     threads: 1
@@ -110,7 +110,7 @@ def test_repetitions_may_end_at_a_precision(value: str, precision: Precision) ->
         ("{runs: 10}", Race(runs=10)),
         ("{runs: 1000000}", Race(runs=1_000_000)),
         (
-            "{of: time, better: lower, margin: 2.5 %, within: 1.5 h, runs: 200}",
+            "{of: time, better: lower, margin: 2.5 %, time_budget: 1.5 h, runs: 200}",
             Race("time", False, 0.025, 5400.0, 200),
         ),
     ],

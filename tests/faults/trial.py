@@ -27,7 +27,7 @@ class Trial:
         script = f"#!/bin/sh\necho $$ >>{folder}/starts\n{held}\nexec sleep {nap_s}\n"
         program = write_program(folder / "nap", script)
         sizes = {"short": {"arguments": [], "estimate": "20 ms"}}
-        write_app(folder, "nap", program, sizes, limit="20 s")
+        write_app(folder, "nap", program, sizes, timeout="20 s")
         study = {"mappings": ["unpinned"], "governors": "current", "repetitions": repetitions}
         write_study(folder, "trial", "nap", "short", **study, warmup=1)
         self.runs = repetitions + 1

@@ -32,7 +32,7 @@ sizes:
 metrics:
   took: {pattern: 'took ([0-9.]+)', unit: s}
 check: {failed_status: 3, pattern: "it's done"}
-limit: 10 min
+timeout: 10 min
 """
 STUDY = """\
 # A study for tests
@@ -166,7 +166,7 @@ C2C = {
 def latency_scene(folder: Path) -> Scene:
     """A file of latencies."""
     path = write_latency_file(folder, content_of(PLANTED, samples=3))
-    commands = [("latency", "--from", "latency.json", "--into", "out")]
+    commands = [("latency", "--from", "latency.json", "--output", "out")]
     return _scene("latency", folder, [path], commands)
 
 
@@ -182,7 +182,7 @@ def summaries_scene(folder: Path) -> Scene:
         ("verdict", "made"),
         ("compare", "made", "published:galante-2025"),
         ("report", "made"),
-        ("import", "summaries", "made/summaries.csv", "--into", "new"),
+        ("import", "summaries", "made/summaries.csv", "--output", "new"),
     ]
     return _scene("summaries", folder, [path], commands)
 
@@ -197,7 +197,7 @@ def logs_scene(folder: Path) -> Scene:
     of = ("--app", "lu", "--threads", "1", "--mapping", "unpinned")
     repeats = ("--repeats", "5")
     commands = [
-        ("import", "perf", path.name, "--into", f"new-{path.name}", *of,
+        ("import", "perf", path.name, "--output", f"new-{path.name}", *of,
          *(repeats if path.name in ("repeated.csv", "repeated.json") else ()))
         for path in inputs
     ]  # fmt: skip

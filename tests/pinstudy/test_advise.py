@@ -105,7 +105,7 @@ def test_a_stopped_search_goes_on_where_it_was(folder: Path) -> None:
     assert "the same command continues" in errors
     assert "Traceback" not in errors
     gate.open()
-    done = pinstudy(folder, "advise", "--within", "1 min", *arguments, status=0)
+    done = pinstudy(folder, "advise", "--time-budget", "1 min", *arguments, status=0)
     good = good_runs(folder)
     # The search before, for two threads, may have had runs of one thread, too.
     keys = {(r["study_digest"], r["case_id"], r["warmup"], r["repetition"]) for r in good}

@@ -62,7 +62,7 @@ def test_a_study_tells_where_its_results_are(tmp_path: Path) -> None:
 def test_what_is_written_of_results_is_named(folder: Path) -> None:
     (report,) = shown(folder, "report", "done")
     assert report["results"] == "done" and (folder / report["report"]).exists()
-    (figures,) = shown(folder, "figures", "done", "--format", "svg")
+    (figures,) = shown(folder, "figures", "done", "--formats", "svg")
     assert figures["files"] and all((folder / file).exists() for file in figures["files"])
     assert all(line.startswith("not drawn: ") for line in figures["not_drawn"])
     card = shown(folder, "card", "done")
@@ -71,12 +71,12 @@ def test_what_is_written_of_results_is_named(folder: Path) -> None:
 
 def test_imports_are_counted(tmp_path: Path) -> None:
     log = str(ROOT / "tests" / "data" / "perf_logs" / "three-runs.txt")
-    of = ("--app", "sleep", "--threads", "1", "--mapping", "unpinned", "--into", "logs")
+    of = ("--app", "sleep", "--threads", "1", "--mapping", "unpinned", "--output", "logs")
     assert shown(tmp_path, "import", "perf", log, *of) == {
         "results": "logs", "runs": 3, "averages": 0, "cases": 1,
     }  # fmt: skip
     means = str(publication("galante-2025").folder / "summaries.csv")
-    assert shown(tmp_path, "import", "summaries", means, "--into", "means")["cases"] == 75
+    assert shown(tmp_path, "import", "summaries", means, "--output", "means")["cases"] == 75
 
 
 def test_a_node_is_packed_and_restored(tmp_path: Path) -> None:

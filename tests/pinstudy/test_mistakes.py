@@ -14,7 +14,7 @@ from tests.support.trees import build_tree
 PUBLISHED = "published:galante-2025"
 GUEST = ("--sysroot", "kvm-guest")
 LATENCY = ("latency", *GUEST)
-LOG = ("import", "perf", "log.txt", "--into", "out", "--app", "a", "--threads", "1")
+LOG = ("import", "perf", "log.txt", "--output", "out", "--app", "a", "--threads", "1")
 # Arguments, and a part of the message.
 MISTAKES = [
     (("run", "no-such-study"), "no-such-study"),
@@ -36,16 +36,16 @@ MISTAKES = [
     *(((command, ""), "RESULTS is empty")
       for command in ("tables", "verdict", "report", "figures", "card")),
     (("compare", "mine", ""), "RESULTS is empty"),
-    *(((*command, "--into", ""), "--into is empty, as an unset variable of the shell is")
+    *(((*command, "--output", ""), "--output is empty, as an unset variable of the shell is")
       for command in (("report", "mine"), ("figures", "mine"), ("import", "summaries", "log.txt"))),
     (("plan", "short.yaml", "--results", ""), "--results is empty"),
     *(((command, "unused"), "there is no run in its records (2 lines of the records with")
       for command in ("tables", "verdict", "report", "figures", "card")),
     (("compare", "mine", "unused"), "unused: there is no run in its records"),
     (("compare", "mine", "mine", "unused"), "unused: there is no run in its records"),
-    (("report", PUBLISHED), "--into"),
-    (("figures", PUBLISHED, "--format", "svgg"), "did you mean 'svg'"),
-    (("figures", PUBLISHED, "--format", ","), "names no format"),
+    (("report", PUBLISHED), "--output"),
+    (("figures", PUBLISHED, "--formats", "svgg"), "did you mean 'svg'"),
+    (("figures", PUBLISHED, "--formats", ","), "names no format"),
     (("verdict", "none"), "no results here"),
     (("verdict", "mine", "--margin", "one"), "is not a percentage, such as 1%"),
     (("verdict", "mine", "--margin", "0%"), "not more than 0%"),
@@ -54,6 +54,12 @@ MISTAKES = [
     (("compare", "mine"), "mine has no two programs of one algorithm; name a second folder"),
     ((*LOG, "--mapping", "unpinned"), "pinstudy: log.txt:1:1: "),
     (("import", "perf", "log.txt", "--variant", "gcc"), "`--variant` is `--build` now"),
+    (("advise", "--within=5m", "--", "true"), "`--within` is `--time-budget` now"),
+    (("advise", "--limit", "5m", "--", "true"), "`--limit` is `--timeout` now"),
+    (("figures", "mine", "--format", "svg"), "`--format` is `--formats` now"),
+    *(((*command, "--into", "out"), "`--into` is `--output` now")
+      for command in (("report", "mine"), ("figures", "mine"), ("card", "mine"), ("latency",),
+                      ("import", "perf", "log.txt"), ("import", "summaries", "log.txt"))),
     ((*LATENCY, "--cpus", "0"), "expected two or more of CPUs 0-1"),
     ((*LATENCY, "--cpus", "0,7"), "expected two or more of CPUs 0-1"),
     ((*LATENCY, "--cpus", "a"), "--cpus"),
@@ -74,7 +80,7 @@ OLD_NAMES = [
     ("plan", "short.yaml", "--exclude", "mapping=scheduler"),
     ("verdict", "mine", "--baseline", "scheduler"),
     (*LOG, "--mapping", "scheduler"),
-    ("import", "summaries", "old.csv", "--into", "out"),
+    ("import", "summaries", "old.csv", "--output", "out"),
 ]
 
 

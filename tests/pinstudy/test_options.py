@@ -15,7 +15,7 @@ from tests.support.trees import build_tree
 
 
 @click.command("advise", context_settings={"allow_interspersed_args": False})
-@click.option("--within")
+@click.option("--time-budget")
 @click.option("--threads")
 @click.option("--plan", is_flag=True)
 @click.option("--report/--no-report")
@@ -30,12 +30,12 @@ def warned(typed: str, program: str) -> str:
 @pytest.mark.parametrize(
     ("typed", "program", "meant"),
     [
-        ("--", "./app --within 5m", "--within 5m -- ./app"),
+        ("--", "./app --time-budget 5m", "--time-budget 5m -- ./app"),
         ("", "./app --threads 4", "--threads 4 -- ./app"),
         ("", "./app 100 --threads=4 x", "--threads=4 -- ./app 100 x"),
         ("--plan --", "./app --no-report 7", "--plan --no-report -- ./app 7"),
-        ("--plan", "./app --within 5m -n 3", "--plan --within 5m -- ./app -n 3"),
-        ("", "./app 'a --within 5m", "--within 5m -- ./app ''\"'\"'a'"),
+        ("--plan", "./app --time-budget 5m -n 3", "--plan --time-budget 5m -- ./app -n 3"),
+        ("", "./app 'a --time-budget 5m", "--time-budget 5m -- ./app ''\"'\"'a'"),
     ],
 )
 def test_the_warning_ends_with_what_was_probably_meant(
@@ -50,7 +50,7 @@ def test_the_warning_ends_with_what_was_probably_meant(
 @pytest.mark.parametrize(
     ("typed", "program"),
     [
-        ("--within 5m --", "./app 100"),
+        ("--time-budget 5m --", "./app 100"),
         ("", "./app -t 4 --size 3"),
         # On both sides: the second one is the program's.
         ("--threads 4 --", "./app --threads 4"),
@@ -59,14 +59,16 @@ def test_the_warning_ends_with_what_was_probably_meant(
         # Not pinstudy's way to write them.
         ("", "./app --threads"),
         ("", "./app --plan=yes"),
-        ("", "./wrapper -- --within 5m"),
+        ("", "./wrapper -- --time-budget 5m"),
     ],
 )
 def test_what_is_the_programs_own_is_not_warned_of(typed: str, program: str) -> None:
     assert warned(typed, program) == ""
 
 
-WORD = st.sampled_from(["--within", "--plan", "--threads=2", "--", "x", "-n", "--no-report", "5m"])
+WORD = st.sampled_from(
+    ["--time-budget", "--plan", "--threads=2", "--", "x", "-n", "--no-report", "5m"]
+)
 
 
 @given(st.lists(WORD, max_size=6), st.lists(WORD, max_size=6))

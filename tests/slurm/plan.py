@@ -53,7 +53,7 @@ class Plan:
         """Write study, app, program and site into a folder."""
         metrics = {"waited": {"pattern": "^waited = ([0-9.]+)", "unit": "s"}}
         sizes = {"short": {"arguments": ""}}
-        write_app(folder, "wait", folder / "program", sizes, metrics=metrics, limit="10 min")
+        write_app(folder, "wait", folder / "program", sizes, metrics=metrics, timeout="10 min")
         study = {
             "mappings": list(self.mappings),
             "governors": list(self.governors),

@@ -147,7 +147,7 @@ class SimulatedRace:
             "of": self.rule.of,
             "better": "higher" if self.rule.higher else "lower",
             "margin": self.rule.margin,
-            "within_s": self.rule.within_s,
+            "time_budget_s": self.rule.within_s,
             "runs": self.rule.runs,
             "cases": len(self.entrants),
         }

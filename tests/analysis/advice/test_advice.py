@@ -289,7 +289,7 @@ def test_where_time_alone_limits_the_answer_asks_for_more_time_and_names_no_runs
 ) -> None:
     rule = Rule(within_s=1800.0, runs=ANY)
     found = advice(tmp_path, replace(NOISY, noise=0.2, rule=rule))
-    assert found.limited_by == "within"
+    assert found.limited_by == "time_budget"
     assert "raise `within` (30 min 00 s now)" in "\n".join(answer_texts(found))
     stopped = answer_text(tmp_path / "stopped", replace(NOISY, rule=rule, stop=9))
     assert stopped.startswith("unfinished: 8 runs in 6 min ")
@@ -308,7 +308,7 @@ def test_a_race_that_was_stopped_is_unfinished_whatever_its_runs_show(tmp_path: 
     ("study", "decision"),
     [
         ("repetitions: {race: {runs: 24}}", "undecided"),
-        ("repetitions: {race: {within: 90 min}}", "unfinished"),
+        ("repetitions: {race: {time_budget: 90 min}}", "unfinished"),
         ("repetitions: {race: {of: energy, runs: 24}}", "unfinished"),
         ("repetitions: {race: {runs: 1}}", "unfinished"),
         ("repetitions: 3", "unfinished"),
@@ -543,7 +543,7 @@ def hostile() -> Iterator[dict[str, Any]]:
     yield {"repetition_rule": {"race": rule | {"margin": "1%"}}}
     yield {"repetition_rule": {"race": rule | {"of": "x" * 1000}}}
     yield {"repetition_rule": {"race": rule | {"cases": 10**30}}}
-    yield {"repetition_rule": {"race": rule | {"runs": -1, "within_s": float("nan")}}}
+    yield {"repetition_rule": {"race": rule | {"runs": -1, "time_budget_s": float("nan")}}}
     yield {"race_value": 0}
     yield {"race_value": "fast"}
     yield {"race_value": float("inf")}

@@ -209,7 +209,7 @@ def test_published_means_are_drawn_without_runs() -> None:
 
     assert "Means only" in drawing(drawn, TIME).caption
     assert isinstance(drawn["runs-over-time"], NotDrawn)
-    with pytest.raises(UserError, match="--into"):
+    with pytest.raises(UserError, match="--output"):
         write_figures("published:galante-2025")
 
 

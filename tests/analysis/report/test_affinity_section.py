@@ -32,7 +32,7 @@ def test_the_section_tells_all_experiments(report: Page) -> None:
         "OMP_PLACES=",
     ):
         assert text in report.of()
-    assert "pinstudy latency --into" not in report.of()
+    assert "pinstudy latency -o" not in report.of()
 
 
 def test_what_the_node_cannot_do_has_its_reason(tmp_path: Path) -> None:
@@ -43,7 +43,7 @@ def test_what_the_node_cannot_do_has_its_reason(tmp_path: Path) -> None:
     skipped = "across-packages-pin-program, across-packages-pin (2 cases)"
     assert f"left out: {skipped}: {ONE_PACKAGE}" in text
     assert f"L1 load misses not counted: {NO_L1D}" in text
-    assert f"`pinstudy latency --into {tmp_path}`" in text
+    assert f"`pinstudy latency -o {tmp_path}`" in text
     assert "does not collect c2c" in text
 
 

@@ -464,7 +464,7 @@ def test_a_publication_has_a_report_without_runs() -> None:
     assert "only means are known" in page.of("method")
     assert "nan" not in page.of("answer").split()
     assert "Welch" in page.of("method")
-    with pytest.raises(UserError, match="--into"):
+    with pytest.raises(UserError, match="--output"):
         write_report("published:galante-2025")
 
 

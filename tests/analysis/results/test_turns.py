@@ -85,7 +85,7 @@ def test_every_output_says_why(tmp_path: Path) -> None:
 
 def test_a_card_keeps_it(tmp_path: Path) -> None:
     write(tmp_path / "a", SEQUENTIAL)
-    pinstudy(tmp_path, "card", "a", "--into", "a.json", status=0)
+    pinstudy(tmp_path, "card", "a", "--output", "a.json", status=0)
     card = json.loads((tmp_path / "a.json").read_text())
     assert [case.get("out_of_turn") for case in card["cases"]] == [None, True, True]
     read = open_results(str(tmp_path / "a.json"))
@@ -109,7 +109,7 @@ def later_by_the_clock(run: Record) -> Record:
 def test_tables_that_are_imported_again_keep_it(tmp_path: Path) -> None:
     write(tmp_path / "a", SEQUENTIAL)
     pinstudy(tmp_path, "tables", "a", status=0)
-    pinstudy(tmp_path, "import", "summaries", "a/tables.csv", "--into", "b", status=0)
+    pinstudy(tmp_path, "import", "summaries", "a/tables.csv", "--output", "b", status=0)
     of_means = analyze(open_results(str(tmp_path / "b")))
     assert words(of_means) == {}
     assert lacking(of_means) == ["out of turn"] * 2

@@ -117,9 +117,9 @@ def test_a_number_that_a_tenth_did_not_print_is_not_compared(tmp_path: Path) -> 
 
 def test_outputs_do_not_compare_values_that_are_lacking(tmp_path: Path) -> None:
     write(tmp_path / "a", without_energy("pcores-pin", 6))
-    pinstudy(tmp_path, "card", "a", "--into", "a.json", status=0)
+    pinstudy(tmp_path, "card", "a", "--output", "a.json", status=0)
     pinstudy(tmp_path, "tables", "a", status=0)
-    pinstudy(tmp_path, "import", "summaries", "a/tables.csv", "--into", "b", status=0)
+    pinstudy(tmp_path, "import", "summaries", "a/tables.csv", "--output", "b", status=0)
     for source in ("a", "a.json", "b"):
         said = " ".join(pinstudy(tmp_path, "verdict", source, "--no-files").stdout.split())
         assert "Decision, time: pin each thread on the P-cores (pcores-pin)" in said
@@ -198,7 +198,7 @@ def test_all_outputs_of_the_command_line_agree(tmp_path: Path) -> None:
     pinned = next(row for row in rows if row["mapping"] == "pcores-pin")
     assert (pinned["conclusions"], pinned["a_lost"], pinned["b_lost"]) == ("not compared", 12, 0)
 
-    pinstudy(tmp_path, "card", "a", "--into", "a.json", status=0)
+    pinstudy(tmp_path, "card", "a", "--output", "a.json", status=0)
     of_card = " ".join(pinstudy(tmp_path, "verdict", "a.json", status=0).stdout.split())
     assert "not compared: 12 of 18 runs lost, more than a tenth" in of_card
     assert "Decision leave unpinned" in of_card

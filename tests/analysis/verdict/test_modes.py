@@ -161,7 +161,7 @@ def test_eight_runs_beyond_all_others_are_a_gain_and_seven_may_be_chance(tmp_pat
 
 def test_a_card_keeps_that_there_is_no_outcome_and_why(tmp_path: Path) -> None:
     write(tmp_path / "results", timed(Study(ALIKE), in_modes("pcores-pin")))
-    pinstudy(tmp_path, "card", "results", "--into", "card.json", status=0)
+    pinstudy(tmp_path, "card", "results", "--output", "card.json", status=0)
     shown = " ".join(pinstudy(tmp_path, "verdict", "card.json", status=0).stdout.split())
     assert "2 of 10 about 38 s and 8 about 42 s" in shown
     assert "no outcome: chance decides which mode is typical" in shown

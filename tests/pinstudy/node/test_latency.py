@@ -72,7 +72,7 @@ def test_another_nodes_file_is_read_and_nothing_measured(tmp_path: Path) -> None
     file = write_latency_file(tmp_path, content_of(PLANTED["hybrid"]))
     before = file.read_bytes()
 
-    done = pinstudy(tmp_path, "latency", "--from", str(file), "--into", "out", "--json", status=0)
+    done = pinstudy(tmp_path, "latency", "--from", str(file), "--output", "out", "--json", status=0)
     report = json.loads(done.stdout)
     medians = {group["cpus"]: group["range"]["median_ns"] for group in report["groups"]}
     assert medians["0-15"] == pytest.approx(32.0, rel=0.05)

@@ -24,7 +24,7 @@ def cards(tmp_path_factory: pytest.TempPathFactory) -> Path:
         results = folder / name
         results.mkdir()
         make_results(results, apps=(("lulesh", 40.0),), threads=(1,), repetitions=5, seed=seed)
-        done = pinstudy(folder, "card", name, "--into", f"cards/{name}.json", status=0)
+        done = pinstudy(folder, "card", name, "--output", f"cards/{name}.json", status=0)
         assert done.stdout.startswith(f"written: cards/{name}.json (")
     shutil.copy(ROOT / "cards" / "galante-2025.json", folder / "cards" / "paper.json")
     return folder
@@ -96,13 +96,13 @@ def test_tables_verdict_and_report_take_a_card(cards: Path) -> None:
     verdict = pinstudy(cards, "verdict", "cards/one.json")
     assert (verdict.returncode, verdict.stderr) == (0, "")
     assert "Made-up Core i5-13600K" in verdict.stdout
-    pinstudy(cards, "report", "cards/one.json", "--into", "page", status=0)
+    pinstudy(cards, "report", "cards/one.json", "--output", "page", status=0)
     assert "Made-up Core i5-13600K" in (cards / "page" / "report.html").read_text()
     assert sorted((cards / "cards").iterdir()) == before
 
 
 def test_reports_of_several_cards_have_a_folder_each(cards: Path) -> None:
-    pinstudy(cards, "report", "cards", "--into", "pages", status=0)
+    pinstudy(cards, "report", "cards", "--output", "pages", status=0)
     assert {path.parent.name for path in (cards / "pages").rglob("report.html")} == {
         "one",
         "two",
@@ -113,11 +113,11 @@ def test_reports_of_several_cards_have_a_folder_each(cards: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("card", PUBLICATION), "has no folder of its own; name a file with --into FILE.json"),
-        (("card", "one", "--into", "card.txt"), "card.txt: a card's name ends with .json"),
-        (("card", "cards/one.json", "--into", "x.json"), "cards/one.json: is a card already"),
+        (("card", PUBLICATION), "has no folder of its own; name a file with --output FILE.json"),
+        (("card", "one", "--output", "card.txt"), "card.txt: a card's name ends with .json"),
+        (("card", "cards/one.json", "--output", "x.json"), "cards/one.json: is a card already"),
         (("card", "nothing"), "nothing: no results here"),
-        (("report", "cards/one.json"), "has no folder of its own; name one with --into DIR"),
+        (("report", "cards/one.json"), "has no folder of its own; name one with --output DIR"),
         (("tables", "missing.json"), "missing.json: cannot be read (No such file or directory)"),
     ],
 )

@@ -23,12 +23,12 @@ THREE_RUNS = (
 
 
 def test_logs_are_not_imported_where_nothing_can_be_written(tmp_path: Path) -> None:
-    done = pinstudy(tmp_path, *THREE_RUNS, "--into", "/proc/1/out", status=2)
-    assert done.stderr.endswith("name a writable folder with --into\n"), done.stderr
+    done = pinstudy(tmp_path, *THREE_RUNS, "--output", "/proc/1/out", status=2)
+    assert done.stderr.endswith("name a writable folder with --output\n"), done.stderr
 
 
 def test_logs_become_tables(tmp_path: Path) -> None:
-    done = pinstudy(tmp_path, *THREE_RUNS, "--into", "out")
+    done = pinstudy(tmp_path, *THREE_RUNS, "--output", "out")
     assert (done.returncode, done.stdout) == (0, "")
     assert "3 runs of 1 case;" in done.stderr
     tables = pinstudy(tmp_path, "tables", "out", "--all", status=0)
@@ -40,7 +40,7 @@ def test_logs_become_tables(tmp_path: Path) -> None:
 
 def test_the_published_numbers_imported_by_a_user_give_the_published_tables(tmp_path: Path) -> None:
     means = publication("galante-2025").folder / "summaries.csv"
-    done = pinstudy(tmp_path, "import", "summaries", str(means), "--into", "out", status=0)
+    done = pinstudy(tmp_path, "import", "summaries", str(means), "--output", "out", status=0)
     assert "75 cases" in done.stderr
     imported = make_tables(tmp_path / "out", "published")
     published = make_tables("published:galante-2025", "published")
@@ -52,7 +52,7 @@ def test_all_mistakes_in_means_are_reported_with_line_and_column(tmp_path: Path)
     (tmp_path / "mine.csv").write_text(
         "app,threads,mapping,elapsed_mean_s\na,1,unpinned,x\na,0,unpinned,1\n"
     )
-    done = pinstudy(tmp_path, "import", "summaries", "mine.csv", "--into", "out", status=2)
+    done = pinstudy(tmp_path, "import", "summaries", "mine.csv", "--output", "out", status=2)
     first, second = done.stderr.splitlines()
     assert "mine.csv:2:14: elapsed_mean_s 'x' is not a number" in first
     assert "mine.csv:3:3: threads '0' is not a whole number" in second
@@ -62,7 +62,9 @@ def test_all_mistakes_in_means_are_reported_with_line_and_column(tmp_path: Path)
 def test_means_are_not_imported_over_others(tmp_path: Path) -> None:
     (tmp_path / "mine.csv").write_text("app,threads,mapping\na,1,unpinned\n")
     for status in (0, 2):
-        done = pinstudy(tmp_path, "import", "summaries", "mine.csv", "--into", "out", status=status)
+        done = pinstudy(
+            tmp_path, "import", "summaries", "mine.csv", "--output", "out", status=status
+        )
     assert "holds means already" in done.stderr
 
 
@@ -74,10 +76,10 @@ def test_means_that_are_not_on_the_disk_get_no_name(
 
     (tmp_path / "mine.csv").write_text("app,threads,mapping\na,1,unpinned\n")
     monkeypatch.setattr(os, "fsync", failing)
-    done = pinstudy(tmp_path, "import", "summaries", "mine.csv", "--into", "out", status=2)
+    done = pinstudy(tmp_path, "import", "summaries", "mine.csv", "--output", "out", status=2)
     assert done.stderr == (
         "pinstudy: out/summaries.csv: cannot be written (Input/output error); name a writable "
-        "folder with --into\n"
+        "folder with --output\n"
     )
     assert not list((tmp_path / "out").iterdir())
 
@@ -88,7 +90,7 @@ def test_imported_tables_are_tested_with_the_runs_that_each_measure_has(tmp_path
     write(tmp_path / "mine", spoilt(Study(means, means), "pcores-pin", {4}, **lost))
 
     pinstudy(tmp_path, "tables", "mine", status=0)
-    pinstudy(tmp_path, "import", "summaries", "mine/tables.csv", "--into", "again", status=0)
+    pinstudy(tmp_path, "import", "summaries", "mine/tables.csv", "--output", "again", status=0)
     (found,) = json.loads(pinstudy(tmp_path, "verdict", "again", "--json", "--no-files").stdout)
 
     (table,) = found["tables"]

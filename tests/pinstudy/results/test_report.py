@@ -41,7 +41,7 @@ def test_figures_are_written_in_three_formats_beside_the_records(
 def test_figures_go_where_they_are_wanted_in_the_wanted_formats(
     tmp_path: Path, study: Path
 ) -> None:
-    arguments = ("figures", str(study), "--into", "for-paper", "--format", "pdf")
+    arguments = ("figures", str(study), "--output", "for-paper", "--formats", "pdf")
     pinstudy(tmp_path, *arguments, status=0)
     assert {path.suffix for path in (tmp_path / "for-paper").iterdir()} == {".pdf"}
 
@@ -50,7 +50,7 @@ def test_a_figure_that_is_not_drawn_is_reported_with_the_reason(tmp_path: Path) 
     energy = {"energy_pkg_j": "no powercap here"}
     plain = {key: value for key, value in record().items() if key != "energy_pkg_j"}
     write(tmp_path, [plain | {"repetition": r, "unavailable": energy} for r in range(1, 4)])
-    done = pinstudy(tmp_path, "figures", str(tmp_path), "--format", "svg")
+    done = pinstudy(tmp_path, "figures", str(tmp_path), "--formats", "svg")
     assert "not drawn: table-1-time-energy-plane" in done.stdout
     assert "no powercap here" in done.stdout
 
@@ -63,7 +63,7 @@ def test_the_report_is_one_file_beside_the_records(tmp_path: Path, study: Path) 
 
 
 def test_a_publication_is_reported_into_a_folder(tmp_path: Path) -> None:
-    pinstudy(tmp_path, "report", "published:galante-2025", "--into", "new", status=0)
+    pinstudy(tmp_path, "report", "published:galante-2025", "--output", "new", status=0)
     assert (tmp_path / "new" / "report.html").exists()
 
 

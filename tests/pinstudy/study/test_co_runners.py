@@ -127,7 +127,7 @@ def test_a_run_whose_co_runner_fails_meanwhile_is_not_averaged(tmp_path: Path) -
 def test_a_program_ended_at_its_limit_ends_its_co_runner(tmp_path: Path) -> None:
     write(tmp_path, BLOCKED, f"#!/bin/sh\necho $$ >>starts\n{WORK}")
     app = tmp_path / "apps" / "main.yaml"
-    app.write_text(app.read_text() + "limit: 1 s\n")
+    app.write_text(app.read_text() + "timeout: 1 s\n")
     pinstudy(tmp_path, "run", "both.yaml")
 
     assert by_app(tmp_path)["main", True]["status"] == "timeout"
@@ -236,7 +236,7 @@ def test_what_a_co_runner_says_in_its_supervisors_name_fails_the_run(
     )
     write(tmp_path, "#!/bin/sh\nwhile [ ! -e said ] && [ -e /proc/$PPID ]; do :; done\n", other)
     app = tmp_path / "apps" / "main.yaml"
-    app.write_text(app.read_text() + "limit: 5 s\n")
+    app.write_text(app.read_text() + "timeout: 5 s\n")
     pinstudy(tmp_path, "run", "both.yaml")
 
     run = by_app(tmp_path)["main", True]

@@ -69,7 +69,7 @@ def test_it_ends_at_the_first_look_where_a_difference_is_plain(tmp_path: Path) -
     [
         ({"first": 50}, "'50' is more than max, '40'"),
         ({"first": 2}, "first"),
-        ({"within": "soon"}, "'soon' is not a duration"),
+        ({"time_budget": "soon"}, "'soon' is not a duration"),
     ],
 )
 def test_a_mistake_is_one_line(tmp_path: Path, line: dict[str, Any], problem: str) -> None:

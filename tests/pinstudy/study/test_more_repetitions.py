@@ -81,7 +81,7 @@ def test_fewer_repetitions_than_were_made_take_none_away(folder: Path) -> None:
         (
             {"race": {"of": "time"}},
             "5",
-            "in a race the runs decide; give it more 'within' or 'runs'",
+            "in a race the runs decide; give it more 'time_budget' or 'runs'",
         ),
     ],
 )

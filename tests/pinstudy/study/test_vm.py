@@ -60,7 +60,7 @@ def folder(tmp_path: Path) -> Iterator[Path]:
     except UserError as error:
         missing(str(error))
     write_program(tmp_path / "ends.sh", SCRIPT)
-    write_app(tmp_path, "ends", "./ends.sh", SIZES, limit="60 s")
+    write_app(tmp_path, "ends", "./ends.sh", SIZES, timeout="60 s")
     before = guests()
     yield tmp_path
     until_gone(before)

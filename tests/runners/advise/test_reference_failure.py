@@ -57,7 +57,7 @@ THREADS = ("/bin/sh", "-t{threads}")
         ((), {"region": "solve"}, UNMARKED, "did not mark it; let the program mark it as docs/reg"),
         ((), {"metric": "x=(.)"}, NO_NUMBER, "no counters; mend --metric"),
         ((), {"metric": "x=(.)"}, SHORT | NO_NUMBER, "no counters; mend --metric"),
-        ((), {}, {"status": "timeout"}, "timeout; give it more time: --limit"),
+        ((), {}, {"status": "timeout"}, "timeout; give it more time: --timeout"),
         ((), {}, {"status": "failed", "reason": "exit status 3"}, "status 3; see that it works"),
         ((), {}, {"status": "failed", "repetition": 4}, "it had worked before"),
         ((), {}, {"status": "failed", "stderr_tail": "a\nno mesh\n"}, "(it said: no mesh); see"),

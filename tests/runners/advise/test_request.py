@@ -26,14 +26,14 @@ def test_every_option_is_taken() -> None:
     made = request(
         metric=r"GFLOP/s: (\S+)",
         better="higher",
-        within="5 min",
+        time_budget="5 min",
         runs="40",
         margin="2%",
         threads="8, 2",
         schedules="static, dynamic,4",
         governors="current,performance",
         check="residual < 1e-9",
-        limit="90 s",
+        timeout="90 s",
     )
     assert (made.of, made.pattern, made.higher) == ("metric", r"GFLOP/s: (\S+)", True)
     assert (made.within_s, made.runs, made.margin, made.limit_s) == (300, 40, 0.02, 90)
@@ -44,10 +44,13 @@ def test_every_option_is_taken() -> None:
 
 
 def test_a_time_that_is_given_limits_alone_unless_runs_are_given_too() -> None:
-    assert (request(within="5 min").within_s, request(within="5 min").runs) == (300, "any")
+    assert (request(time_budget="5 min").within_s, request(time_budget="5 min").runs) == (
+        300,
+        "any",
+    )
     assert (request(runs="40").within_s, request(runs="40").runs) == (1800, 40)
-    with pytest.raises(UserError, match="--within"):
-        request(within="")
+    with pytest.raises(UserError, match="--time-budget"):
+        request(time_budget="")
 
 
 def test_variables_for_every_run_are_taken_and_the_later_of_a_name_counts() -> None:
@@ -90,8 +93,8 @@ def test_no_schedules_are_something_else_than_none_said() -> None:
         ({"threads": "4097"}, "from 1 to 4096"),
         ({"threads": "2,2"}, "'2' is repeated"),
         ({"threads": ""}, "--threads: '' is not a thread count"),
-        ({"within": "30"}, "--within: '30' has no unit"),
-        ({"limit": "0 s"}, "--limit: '0 s' is not longer than nothing"),
+        ({"time_budget": "30"}, "--time-budget: '30' has no unit"),
+        ({"timeout": "0 s"}, "--timeout: '0 s' is not longer than nothing"),
         ({"margin": "1"}, "--margin: '1' is not a percentage, such as 1%"),
         ({"margin": "0%"}, "--margin: '0%' is not more than 0%"),
         ({"runs": "9"}, "--runs: '9' is not a number of runs"),

@@ -136,13 +136,13 @@ def test_a_node_without_frequency_scaling_races_under_what_there_is(tmp_path: Pa
 def test_the_study_is_written_once_and_kept_with_another_time(
     node: Machine, tmp_path: Path
 ) -> None:
-    path, told = write_search(search(node, within="5 min"), tmp_path / "r", fresh=False)
+    path, told = write_search(search(node, time_budget="5 min"), tmp_path / "r", fresh=False)
     assert not told
     assert path.parent.name == path.stem
     before = path.stat().st_ino
-    write_search(search(node, within="5 min"), tmp_path / "r", fresh=False)
+    write_search(search(node, time_budget="5 min"), tmp_path / "r", fresh=False)
     assert path.stat().st_ino == before
-    again, told = write_search(search(node, within="10 min"), tmp_path / "r", fresh=False)
+    again, told = write_search(search(node, time_budget="10 min"), tmp_path / "r", fresh=False)
     assert (again, told) == (path, [])
     race = load_study(path).race
     assert race

@@ -113,11 +113,11 @@ def test_a_study_asks_for_a_race_and_what_goes_with_it(tmp_path: Path) -> None:
     asked = request(
         metric=r"rate: (\S+)",
         better="higher",
-        within="90 s",
+        time_budget="90 s",
         runs="40",
         margin="0.5%",
         check="done",
-        limit="1.5 min",
+        timeout="1.5 min",
     )
     study = loaded(tmp_path, file_of(asked, WITH_LOOPS, wait="active"))
     race = study.race
@@ -138,7 +138,7 @@ def test_a_study_asks_for_a_race_and_what_goes_with_it(tmp_path: Path) -> None:
 
 
 def test_a_study_says_that_the_given_time_limits_alone(tmp_path: Path) -> None:
-    race = loaded(tmp_path, file_of(request(within="5 min"))).race
+    race = loaded(tmp_path, file_of(request(time_budget="5 min"))).race
     assert race
     assert (race.within_s, race.runs, race.timed) == (300, "any", True)
 
@@ -164,7 +164,7 @@ def test_the_name_is_of_the_question_and_not_of_how_long_it_may_take() -> None:
     name = file_of(request()).name
     assert name.startswith("advise-sh-")
     assert is_name(name)
-    assert name == file_of(request(within="1 min", runs="12")).name
+    assert name == file_of(request(time_budget="1 min", runs="12")).name
     others = [
         file_of(request("/bin/sh", "-c", "exit 1")),
         file_of(request("/bin/ls")),
@@ -173,7 +173,7 @@ def test_the_name_is_of_the_question_and_not_of_how_long_it_may_take() -> None:
         file_of(request(metric="(x)", better="higher")),
         file_of(request(margin="2%")),
         file_of(request(check="done")),
-        file_of(request(limit="1 min")),
+        file_of(request(timeout="1 min")),
         file_of(request(threads="2,4")),
         file_of(request(schedules="none")),
         file_of(request(wait_policies="active")),

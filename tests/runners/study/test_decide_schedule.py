@@ -47,7 +47,7 @@ class Steady(World):
 
 
 def world(decided_after: int = 10_000, **rule: Any) -> Steady:  # noqa: ANN401
-    decide = Decide(**{"first": 5, "most": 40, "within_s": None} | rule)
+    decide = Decide(**{"first": 5, "most": 40, "time_budget_s": None} | rule)
     cases = tuple(
         case(table=1, number=number, mapping=mapping)
         for number, mapping in enumerate(PUBLISHED[:CASES], 1)
