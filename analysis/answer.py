@@ -120,7 +120,7 @@ def analyze(results: Results, margin: float = MARGIN, baseline: str | None = Non
         margin,
         tables,
         drift,
-        headline=_headline_of_race(advice) if raced else (),
+        decision_lines=_headline_of_race(advice) if raced else (),
         largest_gains=tuple(largest_gains(tables)),
         comparisons=len(comparisons),
         questions=len({question(key) for key in comparisons}),

@@ -259,13 +259,15 @@ def _cases(answer: Answer, source: str) -> Iterator[CardCase]:
     """Yield the cases as a card has them: by their places, as digests of cases cover paths."""
     findings = list(answer.cases)
     places = {case.case_id: place for place, case in enumerate(findings, 1)}
-    baselines = {case.summary.key.setting: case.case_id for case in findings if case.is_baseline}
+    baselines = {
+        case.summary.key.configuration: case.case_id for case in findings if case.is_baseline
+    }
     fixed = {case.case_id for table in answer.tables if table.fixed_time for case in table.cases}
     for case in findings:
         summary, key, happened = case.summary, case.summary.key, case.summary.circumstances
         # Nothing is known of the placement in a publication.
         placed = {} if source == PUBLISHED else asdict(case.placed)
-        against = places[baselines[key.setting]] if case.comparisons else 0
+        against = places[baselines[key.configuration]] if case.comparisons else 0
         yield CardCase(
             **_shared(summary)
             | {

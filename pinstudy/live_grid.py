@@ -13,8 +13,8 @@ from typing import Any
 from analysis.objectives import TIME, Objective
 from analysis.overview.grid import (
     Cell,
+    ConfigurationLine,
     Overview,
-    Setting,
     by_program,
     columns_of,
     program_names,
@@ -67,20 +67,20 @@ class LiveGrid:
         keys = {case.table: _key(case) for case in self._cases}
         name_of = program_names(list(keys.values()))
         governors = {case.governor for case in self._cases}
-        settings = []
+        lines = []
         for those in grouped(self._cases, _shared):
             of = those[0]
             key, objective = keys[of.table], self._objectives[of.case_id]
             cells = {objective: dict(zip(_names(those), map(self._cell, those), strict=True))}
             under = _under(of, has_governor=len(governors) > 1)
-            settings.append(
-                Setting(
+            lines.append(
+                ConfigurationLine(
                     name_of(key), key.threads_label, under, of.table, of.governor, None, cells,
                     (objective,), of.all_threads,
                 )
             )  # fmt: skip
         governor = governors.pop() if len(governors) == 1 else ""
-        return Overview(columns_of(settings), by_program(settings), governor)
+        return Overview(columns_of(lines), by_program(lines), governor)
 
     def _cell(self, case: Case) -> Cell:
         mine = self._values[case.case_id]

@@ -15,7 +15,7 @@ from analysis.compare.many import compare_many, many_tables
 from analysis.figures.drawing import NotDrawn, write_drawing
 from analysis.figures.gallery import all_figures
 from analysis.figures.heat_map import draw_heat_map
-from analysis.overview.settings import overviews_of
+from analysis.overview.configurations import overviews_of
 from analysis.report.page import write_report
 from analysis.results.card_file import Card
 from analysis.results.node_facts import sheet_rows
@@ -85,7 +85,7 @@ def cards_section(folder: Path, into: Path) -> str:
         shown = ""
         of = "; ".join(value for _, value in sheet_rows(node)) if node else "of an unknown node"
         findings = analyze(results)
-        overviews = [of for of in overviews_of(findings) if of.settings and of.columns]
+        overviews = [of for of in overviews_of(findings) if of.lines and of.columns]
         for drawn in (draw_heat_map(overview, findings) for overview in overviews):
             write_drawing(drawn, into / "cards" / name, ["svg"])
             alt = drawn.alt.replace("[", "(").replace("]", ")")

@@ -29,7 +29,7 @@ _File = TypeVar("_File")
 MAX_FILES = 5000
 _CASE_FILE = re.compile(r"([0-9a-f]{16})\.json")
 # The cases of a group differ only in their mapping.
-_SETTING = ("app", "build", "size", "schedule", "wait_policy", "governor")
+_CONFIGURATION = ("app", "build", "size", "schedule", "wait_policy", "governor")
 # A table has no more lines of a case.
 MAX_ROWS = 5
 MAX_CPUS = 4
@@ -60,7 +60,7 @@ class CaseLines:
     """
 
     case_id: str
-    setting: tuple[str, ...]
+    configuration: tuple[str, ...]
     mapping: str
     why_not: str
     loads: int = 0
@@ -71,8 +71,8 @@ class CaseLines:
 
     @property
     def title(self) -> str:
-        """The setting that it shares with the cases of its group."""
-        app, build, size, schedule, waits, governor, threads = self.setting
+        """The configuration that it shares with the cases of its group."""
+        app, build, size, schedule, waits, governor, threads = self.configuration
         loops = f"schedule {schedule}, " if schedule else ""
         return (
             f"{app} ({build}), size {size}, {threads}, {loops}wait policy {waits}, "
@@ -93,7 +93,7 @@ class ContendedLines:
 
     def groups(self) -> list[list[CaseLines]]:
         """Return the cases that differ in their mapping only, together."""
-        return grouped(self.cases, lambda case: case.setting)
+        return grouped(self.cases, lambda case: case.configuration)
 
 
 def read_c2c(folder: Path) -> ContendedLines | None:
@@ -130,12 +130,12 @@ def _case(path: Path, file: C2cFile) -> CaseLines:
     if name is None or file.case_id != name[1]:
         raise ValueError(f"case_id: expected what the file is called, found {shown(file.case_id)}")
     case = file.case
-    setting = {key: one_line(str(getattr(case, key))) for key in _SETTING}
+    configuration = {key: one_line(str(getattr(case, key))) for key in _CONFIGURATION}
     if case.no_schedule:
-        setting["schedule"] = ""
+        configuration["schedule"] = ""
     return CaseLines(
         case_id=file.case_id,
-        setting=(*setting.values(), team_in_words(case.ranks, case.threads)),
+        configuration=(*configuration.values(), team_in_words(case.ranks, case.threads)),
         mapping=one_line(str(case.mapping)),
         why_not=one_line(file.unavailable.get(LINES, "")),
         loads=file.sampled.loads if file.sampled else 0,

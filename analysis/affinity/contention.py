@@ -13,7 +13,7 @@ from analysis.affinity.timed_cases import (
     Measured,
     Pair,
     Row,
-    by_setting,
+    by_configuration,
     column_means,
     compared,
     measured_cases,
@@ -82,9 +82,9 @@ def contention(results: Results, findings: Findings) -> list[Contention]:
     """
     groups = [
         group
-        for setting in by_setting(measured_cases(results, findings, CONTENTION))
+        for configuration in by_configuration(measured_cases(results, findings, CONTENTION))
         for group in grouped(
-            sorted(setting, key=lambda case: case.threads), lambda case: case.threads
+            sorted(configuration, key=lambda case: case.threads), lambda case: case.threads
         )
     ]
     pairs = [pair for group in groups for pair in (*with_unpinned(group), *_same_placements(group))]

@@ -8,7 +8,7 @@ from analysis.affinity.section import Section, experiment_table, title_of
 from analysis.affinity.timed_cases import (
     PINGPONG,
     Row,
-    by_setting,
+    by_configuration,
     compared,
     measured_cases,
     samples_of,
@@ -43,7 +43,7 @@ Exchanges = tuple[Exchange, ...]
 
 def exchanges(results: Results, findings: Findings) -> list[Exchanges]:
     """Return the ping-pong cases of results; all their comparisons are tested together."""
-    groups = by_setting(measured_cases(results, findings, PINGPONG))
+    groups = by_configuration(measured_cases(results, findings, PINGPONG))
     rates = samples_of(results, PINGPONG, "rate_per_s")
     pairs = {pair[0]: pair for group in groups for pair in with_unpinned(group)}
     comparisons = compared([*pairs.values()], findings.margin)

@@ -9,7 +9,7 @@ from analysis.affinity.timed_cases import (
     SMT,
     Measured,
     Row,
-    by_setting,
+    by_configuration,
     compared,
     measured_cases,
     published_for,
@@ -32,8 +32,8 @@ def sharing(results: Results, findings: Findings) -> list[Sharing]:
     """Return the SMT experiments of results; all their comparisons are tested together."""
     node = node_cpus(results)
     groups = [
-        sorted(setting, key=lambda case: case.threads)
-        for setting in by_setting(measured_cases(results, findings, SMT))
+        sorted(configuration, key=lambda case: case.threads)
+        for configuration in by_configuration(measured_cases(results, findings, SMT))
     ]
     pairs = {
         case: (case, _alone(case, group, node))

@@ -156,12 +156,12 @@ class _Masks(dict[str, tuple[int, ...]]):
 
 def team_section(found: Sequence[Team]) -> Section:
     """Return the section on the teams of one table: what threads were allowed, where they were."""
-    bindings = Counter(map(conclusion, found))
+    bindings = Counter(map(binding_found, found))
     note = ", ".join(f"{count} {binding}" for binding, count in bindings.items())
     return Section(title_of(found[0].case), table_of(_CAPTION, _COLUMNS, found, [note]))
 
 
-def conclusion(team: Team) -> str:
+def binding_found(team: Team) -> str:
     """Return the class of a team: the first that is true of it."""
     if team.oversubscribed:
         return "oversubscribed"
@@ -177,7 +177,7 @@ def _by_kind(values: Mapping[str, object]) -> str:
 _CAPTION = "what threads were allowed, and where they were seen"
 _COLUMNS: tuple[Written[Team], ...] = (
     (Column("mapping", right=False), lambda team: words.row(team.case)),
-    (Column("binding", right=False), conclusion),
+    (Column("binding", right=False), binding_found),
     (Column("threads"), lambda team: str(len(team.threads))),
     (Column("with one CPU", "threads"), lambda team: str(team.single)),
     (Column("sets of CPUs"), lambda team: str(len(team.masks))),

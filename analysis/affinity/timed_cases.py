@@ -101,16 +101,16 @@ def with_unpinned(group: Sequence[Measured]) -> list[Pair]:
     return [(case, (free,)) for case in group if free is not None and case is not free]
 
 
-def by_setting(cases: Iterable[Measured]) -> list[list[Measured]]:
+def by_configuration(cases: Iterable[Measured]) -> list[list[Measured]]:
     """Return the cases in groups that share all but the placement and the number of threads."""
 
-    def setting(measured: Measured) -> tuple[object, ...]:
+    def configuration(measured: Measured) -> tuple[object, ...]:
         case, table = measured.case.summary, measured.case.summary.key.table
         build = table.build, table.size, table.schedule, table.wait_policy
         settings = case.key.governor, case.key.setting_words
         return case.key.study, case.key.node_id, *build, *settings, case.key.engine
 
-    return grouped(cases, setting)
+    return grouped(cases, configuration)
 
 
 def compared(pairs: Sequence[Pair], margin: float) -> dict[Pair, Against]:

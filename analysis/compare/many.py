@@ -1,10 +1,10 @@
-"""Several results at once: in each setting a line for each node, with the best mapping there.
+"""Several results at once: in each configuration a line a node, with the best mapping there.
 
 The best mapping is the one with the best ratio to the node's own baseline. It is chosen among
 several by its outcome, so that its interval is widened for the choice (Bonferroni).
 
-A line is of one table. Of results with several in a setting (sizes, builds, or programs of one
-algorithm) the one most like those of the others is taken, and it is said which are left aside.
+A line is of one table. Of results with several in a configuration (sizes, builds, or programs of
+one algorithm) the one most like those of the others is taken, and it is said which are left aside.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _WORDS: tuple[Outcome, ...] = ("better", "equivalent", "worse", "undecided")
 _UNKNOWN = "not known"
 
 
-class Setting(NamedTuple):
+class CommonConfiguration(NamedTuple):
     """What lines of several results share: program, team, what it runs under, and the objective."""
 
     program: str
@@ -54,7 +54,7 @@ class Setting(NamedTuple):
     objective: tuple[str, str, bool]
 
     def title(self, *, takes_schedule: bool = True) -> str:
-        """Return the setting on one line; some programs' loops take no schedule."""
+        """Return the configuration on one line; some programs' loops take no schedule."""
         region = f":{self.region}" if self.region else ""
         under = (
             f"schedule {self.schedule}" if takes_schedule else "",
@@ -71,9 +71,9 @@ class Setting(NamedTuple):
 
 @dataclass(frozen=True)
 class Best:
-    """The best mapping of one of the results in a setting: the best ratio among `among`.
+    """The best mapping of one of the results in a configuration: the best ratio among `among`.
 
-    `left_aside` are its other tables of the setting.
+    `left_aside` are its other tables of the configuration.
     """
 
     table: TableFindings
@@ -90,12 +90,12 @@ class Best:
 
 @dataclass(frozen=True)
 class NodeOfMany:
-    """One of the results: its name, its node, the best mapping by setting, and its cases."""
+    """One of the results: its name, its node, the best mapping by configuration, and its cases."""
 
     name: str
     node: NodeFacts | None
     days_proved: Sequence[str]
-    best: Mapping[Setting, Best]
+    best: Mapping[CommonConfiguration, Best]
     objectives: Mapping[tuple[str, str, bool], Objective]
     cases: Cases
 
@@ -103,21 +103,21 @@ class NodeOfMany:
 def compare_many(
     every: Sequence[Results], margin: float = MARGIN, as_governor: str | None = None
 ) -> list[NodeOfMany]:
-    """Return the best mapping of each of the results in each setting.
+    """Return the best mapping of each of the results in each configuration.
 
     `margin` is the equivalence margin; `as_governor` is assumed for rows without a governor.
     """
     answers = [analyze(results, margin) for results in every]
     found = [list(_all_best(findings, as_governor)) for findings in answers]
-    setting_of = _with_known_conditions(setting for each in found for setting, _ in each)
-    tables = [_by_setting(each, setting_of) for each in found]
+    common_of = _with_known_conditions(common for each in found for common, _ in each)
+    tables = [_by_configuration(each, common_of) for each in found]
     like = _most_common_programs(tables)
     return [
         NodeOfMany(
             results.name,
             node_facts(results),
             results.days_proved,
-            {setting: _most_alike(of, setting, like[setting]) for setting, of in each.items()},
+            {common: _most_alike(of, common, like[common]) for common, of in each.items()},
             {of.identity: of for table in findings.tables for of in table.objectives if of != EDP},
             cases_of(results, findings),
         )
@@ -125,36 +125,39 @@ def compare_many(
     ]
 
 
-def _with_known_conditions(settings: Iterable[Setting]) -> dict[Setting, Setting]:
-    """Return the setting that each one is taken for.
+def _with_known_conditions(
+    configurations: Iterable[CommonConfiguration],
+) -> dict[CommonConfiguration, CommonConfiguration]:
+    """Return the configuration that each one is taken for.
 
-    A publication may not say its schedule and wait policy. Where only one setting can be meant,
-    its lines stand there.
+    A publication may not say its schedule and wait policy. Where only one can be meant, its lines
+    stand there.
     """
-    every = list(dict.fromkeys(settings))
+    every = list(dict.fromkeys(configurations))
     known = [of for of in every if UNKNOWN not in (of.schedule, of.wait_policy)]
     taken = {}
-    for setting in every:
-        possible = [of for of in known if _may_be_same(setting, of)]
-        taken[setting] = possible[0] if len(possible) == 1 else setting
+    for common in every:
+        possible = [of for of in known if _may_be_same(common, of)]
+        taken[common] = possible[0] if len(possible) == 1 else common
     return taken
 
 
-def _may_be_same(setting: Setting, known: Setting) -> bool:
+def _may_be_same(common: CommonConfiguration, known: CommonConfiguration) -> bool:
     conditions = known.schedule, known.wait_policy
-    mine = setting.schedule, setting.wait_policy
-    return setting._replace(schedule=conditions[0], wait_policy=conditions[1]) == known and all(
+    mine = common.schedule, common.wait_policy
+    return common._replace(schedule=conditions[0], wait_policy=conditions[1]) == known and all(
         of in (UNKNOWN, theirs) for of, theirs in zip(mine, conditions, strict=True)
     )
 
 
-def _by_setting(
-    found: Iterable[tuple[Setting, Best]], setting_of: Mapping[Setting, Setting]
-) -> dict[Setting, list[Best]]:
-    by_setting: dict[Setting, list[Best]] = {}
-    for setting, best in found:
-        by_setting.setdefault(setting_of[setting], []).append(best)
-    return by_setting
+def _by_configuration(
+    found: Iterable[tuple[CommonConfiguration, Best]],
+    common_of: Mapping[CommonConfiguration, CommonConfiguration],
+) -> dict[CommonConfiguration, list[Best]]:
+    by_configuration: dict[CommonConfiguration, list[Best]] = {}
+    for common, best in found:
+        by_configuration.setdefault(common_of[common], []).append(best)
+    return by_configuration
 
 
 def _program(table: TableFindings) -> tuple[str, str, str]:
@@ -162,26 +165,28 @@ def _program(table: TableFindings) -> tuple[str, str, str]:
 
 
 def _most_common_programs(
-    every: Sequence[Mapping[Setting, Sequence[Best]]],
-) -> dict[Setting, tuple[str, str, str]]:
-    """Return the app, size and build that most results have in each setting; of ties the first.
+    every: Sequence[Mapping[CommonConfiguration, Sequence[Best]]],
+) -> dict[CommonConfiguration, tuple[str, str, str]]:
+    """Return the app, size and build that most results have in each; of ties the first.
 
     Lines of the same work can be compared best.
     """
-    counts: dict[Setting, Counter[tuple[str, str, str]]] = {}
-    for by_setting in every:
-        for setting, of in by_setting.items():
+    counts: dict[CommonConfiguration, Counter[tuple[str, str, str]]] = {}
+    for by_configuration in every:
+        for common, of in by_configuration.items():
             programs = dict.fromkeys(_program(best.table) for best in of)
-            counts.setdefault(setting, Counter()).update(programs.keys())
-    return {setting: count.most_common(1)[0][0] for setting, count in counts.items()}
+            counts.setdefault(common, Counter()).update(programs.keys())
+    return {common: count.most_common(1)[0][0] for common, count in counts.items()}
 
 
-def _most_alike(found: Sequence[Best], setting: Setting, like: tuple[str, str, str]) -> Best:
+def _most_alike(
+    found: Sequence[Best], common: CommonConfiguration, like: tuple[str, str, str]
+) -> Best:
     """Return that of the most similar table; of equally similar ones the first."""
 
     def likeness(best: Best) -> tuple[bool, ...]:
         key = best.table.key
-        conditions = key.schedule == setting.schedule, key.wait_policy == setting.wait_policy
+        conditions = key.schedule == common.schedule, key.wait_policy == common.wait_policy
         same = (of == other for of, other in zip(_program(best.table), like, strict=True))
         return (*same, *conditions)
 
@@ -189,7 +194,9 @@ def _most_alike(found: Sequence[Best], setting: Setting, like: tuple[str, str, s
     return replace(taken, left_aside=tuple(of.table for of in found if of is not taken))
 
 
-def _all_best(findings: Findings, as_governor: str | None) -> Iterator[tuple[Setting, Best]]:
+def _all_best(
+    findings: Findings, as_governor: str | None
+) -> Iterator[tuple[CommonConfiguration, Best]]:
     for table in findings.tables:
         for cases in grouped(table.cases, lambda case: _under(case, as_governor)):
             for objective in table.compared_by:
@@ -198,7 +205,7 @@ def _all_best(findings: Findings, as_governor: str | None) -> Iterator[tuple[Set
                     continue
                 first = min(compared, key=lambda case: _loss(case, objective))
                 found = Best(table, first, first.comparisons[objective], len(compared))
-                yield _setting(table, first, objective, as_governor), found
+                yield _common(table, first, objective, as_governor), found
 
 
 def _under(case: CaseFinding, as_governor: str | None) -> tuple[object, ...]:
@@ -206,10 +213,10 @@ def _under(case: CaseFinding, as_governor: str | None) -> tuple[object, ...]:
     return governor, case.summary.key.settings, case.summary.key.co_runner
 
 
-def _setting(
+def _common(
     table: TableFindings, case: CaseFinding, objective: Objective, as_governor: str | None
-) -> Setting:
-    return Setting(
+) -> CommonConfiguration:
+    return CommonConfiguration(
         algorithm_of(table),
         table.key.threads_label,
         table.key.region,
@@ -228,15 +235,18 @@ def _loss(case: CaseFinding, objective: Objective) -> float:
 
 
 def many_tables(nodes: Sequence[NodeOfMany]) -> list[Table]:
-    """Return a table of the results, a line each, and one of each setting and objective."""
-    settings = list(dict.fromkeys(setting for node in nodes for setting in node.best))
-    return [_nodes_table(nodes), *(_setting_table(nodes, setting) for setting in settings)]
+    """Return a table of the results, a line each, and one of each configuration and objective."""
+    configurations = list(dict.fromkeys(common for node in nodes for common in node.best))
+    return [
+        _nodes_table(nodes),
+        *(_configuration_table(nodes, common) for common in configurations),
+    ]
 
 
 def _nodes_table(nodes: Sequence[NodeOfMany]) -> Table:
     columns = (
         *(Column(name, right=False) for name in ("", "results", "CPU", "core kinds", "proved")),
-        Column("settings"),
+        Column("configurations"),
         *(Column(word) for word in _WORDS),
     )
     cells = []
@@ -251,7 +261,7 @@ def _nodes_table(nodes: Sequence[NodeOfMany]) -> Table:
             )
         )
     return Table(
-        "Does the best mapping gain over the baseline? By settings (program, team, "
+        "Does the best mapping gain over the baseline? By configurations (program, team, "
         "schedule, wait policy, governor, objective)",
         columns,
         tuple(cells),
@@ -286,9 +296,9 @@ def _of_node(node: NodeOfMany) -> tuple[str, ...]:
     return tuple(map(one_line, (node.name, model, kinds, proved)))
 
 
-def _setting_table(nodes: Sequence[NodeOfMany], setting: Setting) -> Table:
+def _configuration_table(nodes: Sequence[NodeOfMany], common: CommonConfiguration) -> Table:
     objective = next(
-        of for node in nodes if (of := node.objectives.get(setting.objective)) is not None
+        of for node in nodes if (of := node.objectives.get(common.objective)) is not None
     )
     columns = (
         *(Column(name, right=False) for name in ("", "CPU", "best mapping")),
@@ -296,8 +306,8 @@ def _setting_table(nodes: Sequence[NodeOfMany], setting: Setting) -> Table:
         *(Column(name, right=False) for name in ("95 % interval", "outcome")),
     )
     lines = list(zip(letters_of(nodes), nodes, strict=True))
-    here = [(letter, node, best) for letter, node in lines if (best := node.best.get(setting))]
-    missing = [letter for letter, node in lines if setting not in node.best]
+    here = [(letter, node, best) for letter, node in lines if (best := node.best.get(common))]
+    missing = [letter for letter, node in lines if common not in node.best]
     notes = [
         *(["more is better"] if objective.higher else []),
         *_unlike(here),
@@ -306,18 +316,18 @@ def _setting_table(nodes: Sequence[NodeOfMany], setting: Setting) -> Table:
         *([f"not compared in it: {', '.join(missing)}"] if missing else []),
     ]
     rows = [case.summary for _, _, best in here for case in best.table.cases]
-    title = setting.title(takes_schedule=not any(row.key.no_schedule for row in rows))
+    title = common.title(takes_schedule=not any(row.key.no_schedule for row in rows))
     return Table(
         caption=f"{title}: {objective.noun}",
         columns=columns,
         cells=tuple(_cells(*of) for of in here),
         notes=tuple(("", one_line(note)) for note in notes),
-        raw_values=tuple(_raw(node, best, setting, objective) for _, node, best in here),
+        raw_values=tuple(_raw(node, best, common, objective) for _, node, best in here),
     )
 
 
 def _unlike(here: Sequence[tuple[str, NodeOfMany, Best]]) -> Iterator[str]:
-    """Yield in what the programs of a setting differ, and of which results each is."""
+    """Yield in what the programs of a configuration differ, and of which results each is."""
     for key in ("app", "size", "build", "schedule", "wait_policy"):
         values: dict[str, list[str]] = {}
         for letter, _, best in here:
@@ -335,7 +345,7 @@ def _unlike_means(here: Sequence[tuple[str, NodeOfMany, Best]]) -> Iterator[str]
 
 
 def _left_aside(here: Sequence[tuple[str, NodeOfMany, Best]]) -> Iterator[str]:
-    """Yield which tables of the setting have no line, by the results that they are of."""
+    """Yield which tables of the configuration have no line, by the results that they are of."""
     for letter, _, best in here:
         if best.left_aside:
             yield f"{letter} {', '.join(map(_in_short, best.left_aside))}"
@@ -356,7 +366,9 @@ def _cells(letter: str, node: NodeOfMany, best: Best) -> tuple[str, ...]:
     )
 
 
-def _raw(node: NodeOfMany, best: Best, setting: Setting, objective: Objective) -> dict[str, object]:
+def _raw(
+    node: NodeOfMany, best: Best, common: CommonConfiguration, objective: Objective
+) -> dict[str, object]:
     interval = best.interval
     return {
         "results": node.name,
@@ -369,12 +381,12 @@ def _raw(node: NodeOfMany, best: Best, setting: Setting, objective: Objective) -
         "size": best.table.key.size,
         "ranks": best.table.key.ranks,
         "threads": best.table.key.threads,
-        "region": setting.region,
+        "region": common.region,
         "schedule": best.table.key.schedule,
         "wait_policy": best.table.key.wait_policy,
-        "governor": setting.governor,
-        "settings": cell_of_settings(setting.settings),
-        "co_runner": setting.co_runner,
+        "governor": common.governor,
+        "settings": cell_of_settings(common.settings),
+        "co_runner": common.co_runner,
         "objective": str(objective),
         "unit": objective.unit,
         "better": DIRECTIONS[objective.higher],

@@ -126,7 +126,7 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class Conclusions:
+class Agreements:
     """In how many rows of an objective both results conclude the same, and those in which not."""
 
     objective: Objective
@@ -166,11 +166,11 @@ class SideBySide:
         return found
 
     @property
-    def conclusions(self) -> list[Conclusions]:
+    def agreements(self) -> list[Agreements]:
         """What both results conclude, by objective."""
-        return [self._conclusions(objective) for objective in self.objectives]
+        return [self._agreements(objective) for objective in self.objectives]
 
-    def _conclusions(self, objective: Objective) -> Conclusions:
+    def _agreements(self, objective: Objective) -> Agreements:
         rows = [
             (pair, row)
             for pair in self.pairs
@@ -178,7 +178,7 @@ class SideBySide:
             for row in pair.rows
         ]
         disagree = [(pair, row) for pair, row in rows if row.agreement == "disagree"]
-        return Conclusions(objective, Counter(row.agreement for _, row in rows), disagree)
+        return Agreements(objective, Counter(row.agreement for _, row in rows), disagree)
 
     @property
     def objectives(self) -> list[Objective]:

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from functools import partial
 from typing import Any
 
-from analysis.compare.side_by_side import Agreement, Conclusions, Pair, Ratio, Row, Side, SideBySide
+from analysis.compare.side_by_side import Agreement, Agreements, Pair, Ratio, Row, Side, SideBySide
 from analysis.format.numbers import NOTHING, finite, fixed
 from analysis.format.table import Column, Notes, Table, table_of
 from analysis.records.keys import TABLE_KEYS, cell_of_settings
@@ -36,10 +36,10 @@ def compare_data(both: SideBySide) -> dict[str, Any]:
     return {
         "a": both.name_a,
         "b": both.name_b,
-        "conclusions": [
+        "agreements": [
             {"objective": found.objective}
             | {name.replace(" ", "_").lower(): found.counts[name] for name in _COUNTED}
-            for found in both.conclusions
+            for found in both.agreements
         ],
         "differences": [
             asdict(difference) | {"apps": apps} for difference, apps in both.all_differences.items()
@@ -51,11 +51,11 @@ def compare_data(both: SideBySide) -> dict[str, Any]:
 
 
 def _summary(both: SideBySide) -> Table:
-    found = both.conclusions
+    found = both.agreements
     disagree = [
         words.DISAGREE.format(row=_named(pair, row), a=row.a.outcome, b=row.b.outcome)
-        for conclusions in found
-        for pair, row in conclusions.disagree
+        for agreements in found
+        for pair, row in agreements.disagree
         if row.a and row.b
     ]
     notes = [
@@ -78,13 +78,13 @@ def _summary(both: SideBySide) -> Table:
     )
 
 
-def _agreement(found: Conclusions) -> str:
+def _agreement(found: Agreements) -> str:
     text = words.AGREEMENT if found.decided else words.NONE_DECIDED
     agree = found.counts["agree"]
     return text.format(of=found.objective.noun, agree=agree, decided=found.decided)
 
 
-def _count(name: Agreement, found: Conclusions) -> str:
+def _count(name: Agreement, found: Agreements) -> str:
     return str(found.counts[name])
 
 
@@ -125,7 +125,7 @@ def _table(both: SideBySide, pair: Pair) -> Table:
             if is_direct
             else []
         ),
-        *(Column(name, right=False) for name in ("A outcome", "B outcome", "conclusions")),
+        *(Column(name, right=False) for name in ("A outcome", "B outcome", "agreement")),
     ]
     notes = Notes()
     limits = [" ".join(map(notes.marker, _row_notes(pair, row))) for row in pair.rows]
@@ -277,7 +277,7 @@ def raw_row(both: SideBySide, pair: Pair, row: Row) -> dict[str, object]:
         values |= {f"{name}_{key}": value for key, value in _raw_side(side).items()}
     values |= _raw_ratio("b_to_a", row.direct)
     values["b_to_a_outcome"] = row.outcome
-    values["conclusions"] = row.agreement
+    values["agreement"] = row.agreement
     return values
 
 

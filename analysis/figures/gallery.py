@@ -26,7 +26,7 @@ from analysis.figures.latency import draw_latency
 from analysis.figures.overview import draw_overview_plane
 from analysis.figures.plane import draw_plane
 from analysis.figures.rows import runs_by_case
-from analysis.overview.settings import overviews_of
+from analysis.overview.configurations import overviews_of
 from analysis.processes import how_many, pool
 from analysis.records.team_looks import THREADMAP
 from analysis.results.case import grouped
@@ -89,7 +89,7 @@ def _build(sharing: Sharing) -> tuple[str, ...]:
 
 
 def all_figures(results: Results, findings: Findings) -> Iterator[Drawing | NotDrawn]:
-    """Yield every figure: of all settings, the tables, the affinity experiments, all runs."""
+    """Yield every figure: of all configurations, the tables, the affinity experiments, all runs."""
     yield from _overview_figures(results, findings)
     for _, drawn in table_figures(results, findings):
         yield drawn

@@ -1,4 +1,4 @@
-"""The overview as a figure: every comparison a cell, coloured by its word and size."""
+"""The overview as a figure: every comparison a cell, coloured by its outcome and size."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _EQUIVALENT = "#e6e8eb"
 def draw_heat_map(overview: Overview, findings: Findings) -> Drawing:
     """Draw the overview in the objectives that are looked at first."""
     captions = (grid_caption(findings, overview, objective) for objective in overview.leading)
-    count = plural(len(overview.settings_of(overview.leading[0])), "setting")
+    count = plural(len(overview.lines_of(overview.leading[0])), "configuration")
     alt = sentences(f"{count} by {plural(len(overview.columns), 'mapping')}.", *captions)
     name = "overview-guests" if "/" in overview.columns[0] else "overview"
     how = "Changes in % of the baseline with their 95 % intervals; * is the best of its row."
@@ -48,9 +48,9 @@ def heat_map(overviews: Sequence[Overview], findings: Findings) -> Figure:
     """Return a figure of these overviews, one below the other, with one legend."""
     grids = [(of, objective) for of in overviews for objective in of.leading]
     labels = [
-        label_text(setting.label)
+        label_text(line.label)
         for overview, objective in grids
-        for setting in overview.settings_of(objective)
+        for line in overview.lines_of(objective)
     ]
     left = 0.15 + LETTER * max(map(len, labels), default=0)
     width = left + _COLUMN * max(len(overview.columns) for overview in overviews) + 0.1
@@ -65,7 +65,7 @@ def heat_map(overviews: Sequence[Overview], findings: Findings) -> Figure:
     for (overview, objective), title, above in zip(grids, titles, tops, strict=True):
         text = "\n".join(title)
         figure.text(0.1 / width, (top - 0.08) / height, text, va="top", weight="bold")
-        deep = _ROW * len(overview.settings_of(objective))
+        deep = _ROW * len(overview.lines_of(objective))
         top -= above + deep
         wide = _COLUMN * len(overview.columns)
         axes = figure.add_axes((left / width, top / height, wide / width, deep / height))
@@ -75,18 +75,18 @@ def heat_map(overviews: Sequence[Overview], findings: Findings) -> Figure:
 
 
 def _draw_cells(axes: Axes, overview: Overview, objective: Objective) -> None:
-    settings = overview.settings_of(objective)
+    lines = overview.lines_of(objective)
     axes.set_axis_off()
     axes.set_xlim(0, len(overview.columns))
-    axes.set_ylim(len(settings), 0)
+    axes.set_ylim(len(lines), 0)
     for at, column in enumerate(overview.columns):
         # Of guests the mapping of the virtual CPUs and that of the threads, one below the other.
         heading = "/\n".join(label_text(part, 18) for part in column.split("/"))
         axes.text(at + 0.5, -0.25, heading, ha="center", va="bottom")
-    for row, setting in enumerate(settings):
-        axes.text(-0.05, row + 0.5, label_text(setting.label), ha="right", va="center")
+    for row, line in enumerate(lines):
+        axes.text(-0.05, row + 0.5, label_text(line.label), ha="right", va="center")
         for at, column in enumerate(overview.columns):
-            if cell := setting.cells_of(objective).get(column):
+            if cell := line.cells_of(objective).get(column):
                 _draw_cell(axes, at, row, cell, objective)
 
 
@@ -95,24 +95,24 @@ def _draw_cell(axes: Axes, column: int, row: int, cell: Cell, objective: Objecti
     axes.text(
         column + 0.5, row + 0.5, cell_text(cell, objective), ha="center", va="center", fontsize=7.5,
         color=BLACK, bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.6, "alpha": 0.8}
-        if cell.word == "undecided" else None,
+        if cell.outcome == "undecided" else None,
     )  # fmt: skip
 
 
 def _look(cell: Cell) -> dict[str, Any]:
     """Return how a cell's rectangle looks; on paper without colours the signs say the same."""
-    if cell.word in _SHADES:
-        return {"facecolor": _SHADES[cell.word][cell.strength], "edgecolor": "white"}
-    if cell.word == "equivalent":
+    if cell.outcome in _SHADES:
+        return {"facecolor": _SHADES[cell.outcome][cell.strength], "edgecolor": "white"}
+    if cell.outcome == "equivalent":
         return {"facecolor": _EQUIVALENT, "edgecolor": "white"}
-    if cell.word == "undecided":
+    if cell.outcome == "undecided":
         return {"facecolor": "white", "edgecolor": GREY, "hatch": "////"}
     return {"facecolor": "white", "edgecolor": "white"}
 
 
 def _legend(cells: Sequence[Cell]) -> list[Entry]:
     """Return what colours and signs mean, of those that cells have."""
-    words = {cell.word for cell in cells}
+    words = {cell.outcome for cell in cells}
     coloured = {
         "better": Patch(facecolor=_SHADES["better"][1], label="better"),
         "worse": Patch(facecolor=_SHADES["worse"][1], label="worse"),
@@ -120,6 +120,6 @@ def _legend(cells: Sequence[Cell]) -> list[Entry]:
         "undecided": Patch(facecolor="white", edgecolor=GREY, hatch="////", label="? undecided"),
     }
     return [
-        *(patch for word, patch in coloured.items() if word in words),
+        *(patch for outcome, patch in coloured.items() if outcome in words),
         *(Patch(facecolor="none", label=f"{sign} {of}") for sign, of in signs(cells).items()),
     ]

@@ -25,7 +25,7 @@ from analysis.statistics.decision import pareto_front
 from analysis.verdict.model import CaseFinding, Findings, TableFindings
 from base.text import plural
 
-TITLE = "Time against energy, all settings"
+TITLE = "Time against energy, all configurations"
 NAME = "overview-plane"
 # Inches: it stands beside a table.
 _WIDTH, _HEIGHT = 4.6, 4.2
@@ -75,7 +75,7 @@ def draw_overview_plane(results: Results, findings: Findings) -> Drawing | NotDr
         )  # fmt: skip
     put_legend(figure, entries)
     caption = sentences(
-        "A marker is a case of one setting, against the baseline of that setting; nearer to the "
+        "A marker is a case, against the baseline of its configuration; nearer to the "
         "lower left corner is better.",
         not_drawn(len(found) - len(points), "case", f" of which{_LOST}"),
     )
@@ -92,10 +92,10 @@ def _why_no_point(results: Results, tables: Sequence[TableFindings], *, is_lost:
 
 
 def _points(cases: Sequence[CaseFinding]) -> list[_Point]:
-    baselines = {case.summary.key.setting: case for case in cases if case.is_baseline}
+    baselines = {case.summary.key.configuration: case for case in cases if case.is_baseline}
     points = []
     for case in cases:
-        baseline = baselines.get(case.summary.key.setting)
+        baseline = baselines.get(case.summary.key.configuration)
         if baseline is None or case is baseline or case.summary.key.co_runner:
             continue
         if {TIME, ENERGY} <= case.samples.keys() & baseline.samples.keys():

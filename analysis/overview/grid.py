@@ -1,7 +1,7 @@
-"""The grid of an overview: a line for each setting, a column for each mapping, a word in each cell.
+"""The grid of an overview: a line a configuration, a column a mapping, an outcome in each cell.
 
-A setting is what compared cases share: a table, a governor and what else a study varies. It is
-named by what differs among the settings, so that eight lines do not say eight times the same.
+A configuration is what compared cases share: a table, a governor and what else a study varies. It
+is named by what differs among the configurations: eight lines do not say eight times the same.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from analysis.records.keys import TableKey
 from analysis.results.case import grouped
 from base.text import one_line, plural
 
-# The words of comparisons, which are analysis.statistics.decision's. `mean`: in its setting
-# nothing is compared. `not compared`: others are; it lost too many runs, or has too few.
+# The outcomes of comparisons are analysis.statistics.decision's. `alone`: nothing is compared in
+# its configuration. `not compared`: others are; it lost too many runs, or has too few.
 # `estimate`: it is not decided yet. `left out`: the case was not run. `absent`: it was, and no run
 # is good, or none measured this.
-Word = Literal[
+CellOutcome = Literal[
     "better",
     "worse",
     "equivalent",
@@ -32,7 +32,7 @@ Word = Literal[
     "left out",
     "absent",
 ]
-OUTCOMES: tuple[Word, ...] = ("better", "worse", "equivalent", "undecided")
+OUTCOMES: tuple[CellOutcome, ...] = ("better", "worse", "equivalent", "undecided")
 
 # From these changes on, in per cent, a cell's colour is stronger.
 _STRONGER = (5.0, 25.0)
@@ -40,14 +40,14 @@ _STRONGER = (5.0, 25.0)
 
 @dataclass(frozen=True)
 class Cell:
-    """A case in one objective: a word, and the numbers behind it.
+    """A case in one objective: its outcome, and the numbers behind it.
 
     `centre` is the typical value, or the mean where only that is known; `ratio` is to the baseline,
     and `low` and `high` are the ends of its 95 % interval. Numbers that are not known are NaN.
     `number` is that of the case's row, `is_best` says that the verdict recommends it.
     """
 
-    word: Word
+    outcome: CellOutcome
     number: int
     centre: float = math.nan
     ratio: float = math.nan
@@ -58,7 +58,7 @@ class Cell:
     @property
     def is_compared(self) -> bool:
         """Whether it is compared with a baseline."""
-        return self.word in OUTCOMES
+        return self.outcome in OUTCOMES
 
     @property
     def percent(self) -> float:
@@ -82,7 +82,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Setting:
+class ConfigurationLine:
     """What the cases of a line share, in short; `table` is the place of its table.
 
     `governor` and `co_runner` are those of its verdicts. `cells` are by objective, then by column;
@@ -118,21 +118,23 @@ class Setting:
 
     @property
     def label(self) -> str:
-        """The setting on one line: `lulesh x8 performance`."""
+        """The configuration on one line: `lulesh x8 performance`."""
         return " ".join(filter(None, (self.program, self.team, self.under)))
 
 
-def by_program(settings: Iterable[Setting]) -> tuple[Setting, ...]:
-    """Return settings by program, then by threads; else they stay in the order of the study."""
-    every = list(settings)
+def by_program(lines: Iterable[ConfigurationLine]) -> tuple[ConfigurationLine, ...]:
+    """Return configurations by program, then by threads; else in the order of the study."""
+    every = list(lines)
     programs = list(dict.fromkeys(of.program for of in every))
     return tuple(sorted(every, key=lambda of: (programs.index(of.program), of.threads)))
 
 
-def labels_of_verdicts(settings: Sequence[Setting]) -> dict[tuple[int, str, str | None], str]:
-    """Return what the settings of a verdict have in common, by table, governor and co-runner."""
+def labels_of_verdicts(
+    lines: Sequence[ConfigurationLine],
+) -> dict[tuple[int, str, str | None], str]:
+    """Return what the lines of a verdict have in common, by table, governor and co-runner."""
     labels = {}
-    for those in grouped(settings, lambda of: (of.table, of.governor, of.co_runner)):
+    for those in grouped(lines, lambda of: (of.table, of.governor, of.co_runner)):
         of, *others = those
         under = [set(other.under.split(", ")) for other in others]
         common = [part for part in of.under.split(", ") if all(part in each for each in under)]
@@ -142,43 +144,43 @@ def labels_of_verdicts(settings: Sequence[Setting]) -> dict[tuple[int, str, str 
 
 @dataclass(frozen=True)
 class Overview:
-    """Settings by mappings.
+    """Configurations by mappings.
 
     `columns` are the mappings of which any case was run, the baselines' first; `governor` is the
-    one of all settings, empty where there are several.
+    one of all configurations, empty where there are several.
     """
 
     columns: tuple[str, ...]
-    settings: tuple[Setting, ...]
+    lines: tuple[ConfigurationLine, ...]
     governor: str
 
     @property
     def objectives(self) -> list[Objective]:
         """The objectives of which any case has a number, what is of one name and unit once."""
-        found = {of.identity: of for setting in self.settings for of in setting.cells}
+        found = {of.identity: of for line in self.lines for of in line.cells}
         return list(found.values())
 
-    def settings_of(self, objective: Objective) -> list[Setting]:
-        """Return the settings that have numbers of an objective."""
-        return [setting for setting in self.settings if setting.cells_of(objective)]
+    def lines_of(self, objective: Objective) -> list[ConfigurationLine]:
+        """Return the configurations that have numbers of an objective."""
+        return [line for line in self.lines if line.cells_of(objective)]
 
     def cells_of(self, objective: Objective) -> list[Cell]:
         """Return the cells of an objective that are in a column."""
         return [
             cell
-            for setting in self.settings
-            for column, cell in setting.cells_of(objective).items()
+            for line in self.lines
+            for column, cell in line.cells_of(objective).items()
             if column in self.columns
         ]
 
     def is_compared(self, objective: Objective) -> bool:
         """Whether any case is compared in an objective."""
-        return any(of.is_compared(objective) for of in self.settings)
+        return any(of.is_compared(objective) for of in self.lines)
 
     @property
     def leading(self) -> list[Objective]:
         """The objectives to look at first, at least one: time, then what programs print."""
-        found = {of.leading.identity: of.leading for of in self.settings}
+        found = {of.leading.identity: of.leading for of in self.lines}
         return sorted(found.values(), key=lambda of: of != TIME) or [TIME]
 
     @property
@@ -236,18 +238,18 @@ def unique_names(names: Iterable[str]) -> list[str]:
     return unique
 
 
-def why_absent(words: Collection[Word]) -> str:
+def why_absent(words: Collection[CellOutcome]) -> str:
     """Return why cells of these words have no number; empty where all have one."""
     parts = (("left out", "not run"), ("absent", "no good run or not measured"))
-    return ", ".join(text for word, text in parts if word in words)
+    return ", ".join(text for outcome, text in parts if outcome in words)
 
 
-def columns_of(settings: Iterable[Setting]) -> tuple[str, ...]:
+def columns_of(lines: Iterable[ConfigurationLine]) -> tuple[str, ...]:
     """Return the columns in which any case was run, those of baselines first."""
-    words: dict[str, set[Word]] = {}
-    for setting in settings:
-        for of_objective in setting.cells.values():
+    words: dict[str, set[CellOutcome]] = {}
+    for line in lines:
+        for of_objective in line.cells.values():
             for column, cell in of_objective.items():
-                words.setdefault(column, set()).add(cell.word)
+                words.setdefault(column, set()).add(cell.outcome)
     run = [column for column, of in words.items() if of != {"left out"}]
     return tuple(sorted(run, key=lambda column: "baseline" not in words[column]))

@@ -83,10 +83,10 @@ def _entries(
     disturbed = disturbed_of(findings)
     if disturbed.is_node_disturbed:
         yield Entry(DISTURBED, disturbed_texts(disturbed))
-    labels = labels_of_verdicts([of for overview in overviews for of in overview.settings])
+    labels = labels_of_verdicts([of for overview in overviews for of in overview.lines])
     decisions = decision_overviews(findings, labels)
     if findings.raced:
-        yield Entry(DECISION, findings.headline)
+        yield Entry(DECISION, findings.decision_lines)
     else:
         for parts, kept in decision_texts(decisions, why_no_decision(findings)):
             yield Entry(DECISION, parts, kept)

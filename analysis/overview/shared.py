@@ -25,8 +25,8 @@ _FIELDS: tuple[Callable[[TableFindings], str], ...] = (
 
 def shared_words(findings: Findings, overview: Overview) -> str:
     """Return what the cases share: `libgomp, size quick, static (lu: static,1)`."""
-    tables = [findings.tables[at] for at in dict.fromkeys(of.table for of in overview.settings)]
-    named = {word for setting in overview.settings for word in setting.label.split()}
+    tables = [findings.tables[at] for at in dict.fromkeys(of.table for of in overview.lines)]
+    named = {word for line in overview.lines for word in line.label.split()}
     words = [_field(tables, value, named) for value in _FIELDS]
     if overview.governor not in (CURRENT_GOVERNOR, UNKNOWN):
         words.append(overview.governor)

@@ -10,9 +10,9 @@ from analysis.findings.answers import Answers
 from analysis.format.lines import Line, Piece, labelled, length, lines_of
 from analysis.format.table import wrapped
 from analysis.objectives import ENERGY, TIME, Objective
+from analysis.overview.configurations import overviews_of
 from analysis.overview.grid import Overview
 from analysis.overview.lines import Entry, entries, next_entry
-from analysis.overview.settings import overviews_of
 from analysis.overview.shared import shared_words
 from analysis.overview.text import grid_with_energy, legend
 from analysis.results.node_files import node_sheets
@@ -117,9 +117,10 @@ def grid_caption(
 
 def _against(overview: Overview, objective: Objective) -> str:
     """Return the baselines' columns where a line has none of its own; each line shows its own."""
-    cells = [setting.cells_of(objective) for setting in overview.settings]
+    cells = [line.cells_of(objective) for line in overview.lines]
     baselines = [
-        [column for column, cell in of_line.items() if cell.word == "baseline"] for of_line in cells
+        [column for column, cell in of_line.items() if cell.outcome == "baseline"]
+        for of_line in cells
     ]
     compared = [any(cell.is_compared for cell in of_line.values()) for of_line in cells]
     if all(own or not is_compared for own, is_compared in zip(baselines, compared, strict=True)):

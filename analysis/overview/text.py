@@ -11,10 +11,10 @@ from typing import Literal, NamedTuple
 from analysis.format.lines import Line, Piece, Style, length, lines_of, stripped
 from analysis.format.numbers import in_percent, signed, three_digits
 from analysis.objectives import ENERGY, TIME, Objective
-from analysis.overview.grid import Cell, Overview, Setting, Word, why_absent
+from analysis.overview.grid import Cell, CellOutcome, ConfigurationLine, Overview, why_absent
 
 NOT_COMPARED = "x"
-MARKS: dict[Word, str] = {"better": "-", "worse": "+", "equivalent": "=", "undecided": "?"}
+MARKS: dict[CellOutcome, str] = {"better": "-", "worse": "+", "equivalent": "=", "undecided": "?"}
 BEST = "*"
 _GAP = "  "
 # Between the ends of an interval.
@@ -48,7 +48,7 @@ def grid_with_energy(
     """Return the grid of `grid_lines`, and whether energy stands in it.
 
     Energy stands in brackets behind time where that fits. A mapping has a column; where they do not
-    fit, each has a line below its setting.
+    fit, each has a line below its configuration.
     """
     with_energy = objective == TIME and ENERGY in overview.objectives
     for brackets in (True, False) if with_energy else (False,):
@@ -64,11 +64,11 @@ def grid_with_energy(
 def _in_columns(
     overview: Overview, objective: Objective, brackets: bool, form: Form, broken: bool
 ) -> list[Line]:
-    settings = overview.settings_of(objective)
-    labels = _labels(settings, form != "long")
+    lines = overview.lines_of(objective)
+    labels = _labels(lines, form != "long")
     heads = _heads(overview.columns) if broken else [[column] for column in overview.columns]
     columns = [
-        _column([_parts(of, objective, column, brackets, form) for of in settings], head)
+        _column([_parts(of, objective, column, brackets, form) for of in lines], head)
         for column, head in zip(overview.columns, heads, strict=True)
     ]
     width = max(map(len, labels))
@@ -83,9 +83,9 @@ def _spaced(cells: Iterable[Piece]) -> Iterator[Piece]:
         yield cell
 
 
-def _labels(settings: Sequence[Setting], short: bool) -> list[str]:
-    """Return the settings' names in three columns; what the line above says is left blank."""
-    rows = [(of.program, of.team, _shortened(of.under) if short else of.under) for of in settings]
+def _labels(lines: Sequence[ConfigurationLine], short: bool) -> list[str]:
+    """Return the configurations' names in three columns; what the line above says is left blank."""
+    rows = [(of.program, of.team, _shortened(of.under) if short else of.under) for of in lines]
     widths = [max(len(row[at]) for row in rows) for at in range(3)]
     labels, above = [], ("", "", "")
     for row in rows:
@@ -129,20 +129,20 @@ def _column(parts: Sequence[_Parts], head: Sequence[str]) -> list[Piece]:
 
 
 def _parts(
-    setting: Setting, objective: Objective, column: str, brackets: bool, form: Form
+    line: ConfigurationLine, objective: Objective, column: str, brackets: bool, form: Form
 ) -> _Parts:
-    cell = setting.cells_of(objective).get(column)
+    cell = line.cells_of(objective).get(column)
     if cell is None:
         return _Parts("", "", "plain")
     parts = cell_parts(cell, objective, form)
     if not brackets:
         return parts
-    energy = setting.cells_of(ENERGY).get(column)
+    energy = line.cells_of(ENERGY).get(column)
     return parts._replace(behind=f"{parts.behind}{_in_brackets(energy)}")
 
 
 def _in_brackets(energy: Cell | None) -> str:
-    if energy is None or energy.word in ("left out", "absent"):
+    if energy is None or energy.outcome in ("left out", "absent"):
         return ""
     if math.isnan(energy.ratio):
         return f" ({_with_unit(energy.centre, ENERGY)})"
@@ -154,28 +154,28 @@ def cell_parts(cell: Cell, objective: Objective, form: Form = "long") -> _Parts:
 
     Changes of 10 % and more are whole numbers where they have to be short.
     """
-    if cell.word in ("left out", "absent"):
+    if cell.outcome in ("left out", "absent"):
         return _Parts("n/a", "", "faint")
     if math.isnan(cell.ratio):
         value = "" if math.isnan(cell.centre) else _with_unit(cell.centre, objective)
-        if cell.word == "not compared":
+        if cell.outcome == "not compared":
             return _Parts(f"{NOT_COMPARED} {value}", "", "faint")
         return _Parts(value, "", "plain")
-    mark, style = MARKS.get(cell.word, ""), _STYLES[cell.word]
+    mark, style = MARKS.get(cell.outcome, ""), _STYLES[cell.outcome]
     best = BEST if cell.is_best else ""
-    if cell.word == "equivalent":
+    if cell.outcome == "equivalent":
         return _Parts(mark, f"{_reach(cell.bound, _decimals(0, cell.bound, False))}{best}", style)
     decimals = _decimals(cell.percent, cell.reach, form != "long")
-    if cell.word == "undecided" and not math.isnan(cell.reach):
+    if cell.outcome == "undecided" and not math.isnan(cell.reach):
         # The ends are all that is known.
         low, high = _ends(cell, decimals)
         return _Parts(f"{mark} {low}", f"{_TO}{high}", style)
-    start = f"{mark} " if cell.word == "undecided" else ""
+    start = f"{mark} " if cell.outcome == "undecided" else ""
     value = signed(cell.percent, decimals)
     return _Parts(f"{start}{value}", f"{_interval(cell, decimals, form)}{best}", style)
 
 
-_STYLES: dict[Word, Style] = {
+_STYLES: dict[CellOutcome, Style] = {
     "better": "better",
     "worse": "worse",
     "equivalent": "equivalent",
@@ -244,14 +244,14 @@ def _decimals(percent: float, reach: float, is_short: bool) -> int:
 
 
 def _in_lines(overview: Overview, objective: Objective, brackets: bool, width: int) -> list[Line]:
-    """Return each setting with its mappings below it."""
+    """Return each configuration with its mappings below it."""
     names = max(map(len, overview.columns))
     lines: list[Line] = []
-    for setting in overview.settings_of(objective):
-        label = wrap(setting.label, width, subsequent_indent=_GAP, break_on_hyphens=False)
+    for line in overview.lines_of(objective):
+        label = wrap(line.label, width, subsequent_indent=_GAP, break_on_hyphens=False)
         lines += lines_of("\n".join(label), "strong")
-        columns = [of for of in overview.columns if of in setting.cells_of(objective)]
-        parts = [_parts(setting, objective, of, brackets, "long") for of in columns]
+        columns = [of for of in overview.columns if of in line.cells_of(objective)]
+        parts = [_parts(line, objective, of, brackets, "long") for of in columns]
         for column, cell in zip(columns, _column(parts, ("",))[1:], strict=True):
             start = f"{_GAP}{column.ljust(names)}{_GAP}"
             lines.append(stripped((Piece(start), cell)))
@@ -260,7 +260,7 @@ def _in_lines(overview: Overview, objective: Objective, brackets: bool, width: i
 
 def signs(cells: Collection[Cell]) -> dict[str, str]:
     """Return what the signs of cells mean that are no words of comparisons, if any has them."""
-    words = {cell.word for cell in cells}
+    words = {cell.outcome for cell in cells}
     meanings = {
         NOT_COMPARED: "not compared" if "not compared" in words else "",
         "n/a": why_absent(words),
@@ -278,18 +278,18 @@ def legend(overviews: Iterable[Overview], margin: float) -> str:
         for cell in overview.cells_of(objective)
     ]
     cells = [cell for cell, _ in shown]
-    words = {cell.word for cell in cells}
-    higher = {is_higher for cell, is_higher in shown if cell.word in ("better", "worse")}
+    words = {cell.outcome for cell in cells}
+    higher = {is_higher for cell, is_higher in shown if cell.outcome in ("better", "worse")}
     good, bad = "+-" if higher == {True} else "-+"
     parts = [
         text
-        for word, text in (
+        for outcome, text in (
             ("better", f"{good} better"),
             ("worse", f"{bad} worse"),
             ("equivalent", f"= alike: surely within {in_percent(margin, 6)} %"),
             ("undecided", "? undecided"),
         )
-        if word in words
+        if outcome in words
     ]
     if len(higher) > 1:
         parts.insert(len(words & {"better", "worse"}), "the other way round where more is better")

@@ -165,7 +165,7 @@ class CaseKey:
         return self.of_vcpus or self.of_threads
 
     @property
-    def setting(self) -> tuple[object, ...]:
+    def configuration(self) -> tuple[object, ...]:
         """What a case shares with the baseline that it is compared with."""
         of_case = self.mpi, self.governor, self.co_runner, self.engine
         return self.study, self.node_id, self.table, *of_case

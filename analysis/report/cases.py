@@ -15,8 +15,8 @@ _ABSENT = re.compile(r"(n/a|-)( \(\w+\))?$")
 
 def cell_class(cell: Cell) -> str:
     """Return the classes that colour a cell of the grid: `better better-2`."""
-    name = cell.word.replace(" ", "-")
-    if cell.word not in ("better", "worse"):
+    name = cell.outcome.replace(" ", "-")
+    if cell.outcome not in ("better", "worse"):
         return name
     return f"{name} {name}-{1 + cell.strength}"
 

@@ -28,9 +28,9 @@ from analysis.findings.answers import Answers, answers_of
 from analysis.format.numbers import three_digits
 from analysis.format.table import Column, Table, shared_notes
 from analysis.objectives import Objective
+from analysis.overview.configurations import overviews_of
 from analysis.overview.grid import Overview
 from analysis.overview.lines import Entry, entries, next_entry
-from analysis.overview.settings import overviews_of
 from analysis.overview.terminal import grid_caption
 from analysis.overview.text import cell_text
 from analysis.records.files import write_file
@@ -170,7 +170,7 @@ def _objectives(overviews: Sequence[Overview]) -> list[Objective]:
 
 
 def _plane(results: Results, answer: Answer) -> Picture | None:
-    """Return the picture of all settings; None where there is one, which has a picture of its own.
+    """Return the picture of all cases; None where there is one, which has a picture of its own.
 
     Where energy was not measured, the remarks say why.
     """

@@ -43,7 +43,7 @@ def legend(overviews: Sequence[Overview], findings: Findings) -> str:
         for objective in overview.shown
         for cell in overview.cells_of(objective)
     ]
-    words = {cell.word for cell in cells}
+    words = {cell.outcome for cell in cells}
     parts = [
         text
         for word, text in (

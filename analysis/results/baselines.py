@@ -1,4 +1,4 @@
-"""Baselines: the case of each setting that others are compared with."""
+"""Baselines: the case of each configuration that others are compared with."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ def baselines_of(cases: Sequence[Case], mapping: str | None = None) -> dict[str,
     known = dict.fromkeys(case.key.mapping for case in cases)
     if mapping is not None and mapping not in known:
         raise UserError(unknown_mapping(mapping, known, " in these results"))
-    by_setting: dict[tuple[object, ...], Case] = {}
+    by_configuration: dict[tuple[object, ...], Case] = {}
     for case in sorted(cases, key=lambda case: case.key.number):
         is_baseline = leaves_all(case) if mapping is None else case.key.mapping == mapping
         if not is_baseline or not _runs(case):
             continue
-        first = by_setting.setdefault(case.key.setting, case)
+        first = by_configuration.setdefault(case.key.configuration, case)
         if case.key.setting_words == first.key.setting_words and _runs(case) > _runs(first):
-            by_setting[case.key.setting] = case
+            by_configuration[case.key.configuration] = case
     return {
-        case.key.case_id: by_setting[case.key.setting]
+        case.key.case_id: by_configuration[case.key.configuration]
         for case in cases
-        if case.key.setting in by_setting
+        if case.key.configuration in by_configuration
     }
 
 

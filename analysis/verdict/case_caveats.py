@@ -224,7 +224,7 @@ def loaded_at_start(case: Case, other: Case) -> str:
 def caveats_data(table: TableFindings, margin: float) -> list[dict[str, Any]]:
     """Return the caveats of a table's cases as plain data, equal ones once with all their cases."""
     found: list[tuple[Objective, Caveat]] = []
-    for cases in grouped(table.cases, lambda case: case.summary.key.setting):
+    for cases in grouped(table.cases, lambda case: case.summary.key.configuration):
         baseline = next((case for case in cases if case.is_baseline), None)
         for objective in table.objectives:
             among = sum(objective in case.comparisons for case in cases)

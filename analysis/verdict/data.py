@@ -69,7 +69,7 @@ def _table_data(table: TableFindings, margin: float) -> dict[str, Any]:
         "caveats": caveats_data(table, margin),
         "comparisons": [
             raw_comparisons(case, baseline, table.objectives)
-            for cases in grouped(table.cases, lambda case: case.summary.key.setting)
+            for cases in grouped(table.cases, lambda case: case.summary.key.configuration)
             for baseline in (next((case for case in cases if case.is_baseline), None),)
             for case in cases
         ],

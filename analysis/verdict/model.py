@@ -314,8 +314,12 @@ class TableFindings:
 
     def baseline_of(self, case: CaseFinding) -> CaseFinding:
         """Return the baseline of a case that has comparisons."""
-        setting = case.summary.key.setting
-        return next(of for of in self.cases if of.is_baseline and of.summary.key.setting == setting)
+        configuration = case.summary.key.configuration
+        return next(
+            of
+            for of in self.cases
+            if of.is_baseline and of.summary.key.configuration == configuration
+        )
 
 
 def objectives_in(tables: Iterable[TableFindings]) -> list[Objective]:
@@ -330,8 +334,8 @@ class Findings:
 
     `margin` is the equivalence margin as a share (0.01 is 1 %); `comparisons` is how many there
     are, in so many `questions`, each of which has a Holm correction of its own; `look` is
-    this interim analysis. Cases that `raced` have no decisions, but an advice, which `headline`
-    has in short.
+    this interim analysis. Cases that `raced` have no decisions, but an advice, which
+    `decision_lines` has in short.
     `next_command` is what brings an answer that is still open; empty where nothing is known to.
     `units` is of how many boots or days the runs are, 0 where there are no runs.
     """
@@ -339,7 +343,7 @@ class Findings:
     margin: float
     tables: tuple[TableFindings, ...]
     drift: Drift | None
-    headline: tuple[str, ...] = ()
+    decision_lines: tuple[str, ...] = ()
     largest_gains: tuple[LargestGain, ...] = ()
     comparisons: int = 0
     questions: int = 0

@@ -29,7 +29,7 @@ def configuration_tables(table: TableFindings, margin: float) -> list[Table]:
     return [
         _configuration(table, cases, objective, margin)
         for objective in table.objectives
-        for cases in grouped(table.cases, lambda case: case.summary.key.setting)
+        for cases in grouped(table.cases, lambda case: case.summary.key.configuration)
         if any(objective in case.samples for case in cases)
     ]
 

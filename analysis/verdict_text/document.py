@@ -10,7 +10,7 @@ from analysis.verdict_text.configurations import configuration_tables
 from analysis.verdict_text.costs import division_table, price_table, slowdown_table
 from analysis.verdict_text.legend import reading_notes
 from analysis.verdict_text.levers import Beyond, beyond_lines, beyond_tables
-from analysis.words.verdict import QUESTION, headline, program_notes
+from analysis.words.verdict import QUESTION, decision_lines, program_notes
 
 _TO_DECIDE = "To decide what is undecided, continue the study:"
 _TO_FORECAST = (
@@ -24,7 +24,7 @@ def as_text(findings: Findings, width: int = 100) -> str:
 
     The overview stands above it (analysis.overview.terminal).
     """
-    parts = ["In detail", *wrapped(headline(findings), width), ""]
+    parts = ["In detail", *wrapped(decision_lines(findings), width), ""]
     for table in findings.tables:
         parts += [table.title, "", *_rendered(table, findings.margin, "text")]
         parts += _paragraph(wrapped(list(program_notes(table)), width))
@@ -49,7 +49,7 @@ def why_continue(findings: Findings) -> str:
 
 def as_markdown(findings: Findings, beyond: Beyond | None = None) -> str:
     """Return the findings as a Markdown document, with what holds beyond one configuration."""
-    parts = [f"# {QUESTION}", "", *markdown_items(headline(findings)), ""]
+    parts = [f"# {QUESTION}", "", *markdown_items(decision_lines(findings)), ""]
     if beyond and (lines := beyond_lines(beyond)):
         parts += ["## Levers", "", *markdown_items(lines), ""]
         if tables := beyond_tables(beyond):

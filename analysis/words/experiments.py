@@ -95,7 +95,7 @@ NOT_MEASURED = "Not measured: {field}: {why}."
 
 # Many results.
 BEST_MAPPINGS = (
-    "better, equivalent, worse, undecided: settings by the outcome of their best mapping",
+    "better, equivalent, worse, undecided: configurations by the outcome of their best mapping",
     "the best mapping has the best ratio to the baseline; its interval is widened for that choice",
 )
 ONE_NODE = "{letters}: of one node, or of nodes alike in all that is known"

@@ -275,13 +275,13 @@ def _measure_change(change: MeasureChange) -> str:
     return f"{measure.noun} {first} to {second} {measure.unit}".rstrip()
 
 
-def headline(findings: Findings) -> list[str]:
+def decision_lines(findings: Findings) -> list[str]:
     """Return the decisions in a line for each objective, and where most is gained.
 
     Of cases that raced it is what their advice says.
     """
     if findings.raced:
-        return list(findings.headline)
+        return list(findings.decision_lines)
     found = [decision for table in findings.tables for decision in table.decisions]
     by_objective = list(grouped(found, lambda decision: decision.objective.identity))
     lines = [line for decisions in by_objective for line in _decisions(findings, decisions)]

@@ -338,8 +338,8 @@ def compare_command(
 
     Each is a folder such as results/paper/mynode, a card, or published:galante-2025: another
     machine, another kernel, before and after. Of two, every row; of more, or of a folder of cards
-    or nodes, a line for each in each setting: does the best mapping gain there? With one alone,
-    the programs of one algorithm that it has, such as LULESH and pinstudy's own Lulesh.
+    or nodes, a line for each in each configuration: does the best mapping gain there? With one
+    alone, the programs of one algorithm that it has, such as LULESH and pinstudy's own Lulesh.
     """
     from analysis.answer import analyze
     from analysis.compare.many import compare_many, letters_of, many_tables

@@ -138,8 +138,8 @@ def _show_plan(summary: PlanSummary, outlook: list[str]) -> None:
 
 def _print_row(row: dict[str, Any]) -> None:
     under = f", {words}" if (words := recorded_words(row)) else ""
-    setting = f"{row['mapping']} {row['governor']}{under}{_co_runner(row)}"
-    start = f"  #{row['number']:<3}{_guest(row)}{setting}"
+    case = f"{row['mapping']} {row['governor']}{under}{_co_runner(row)}"
+    start = f"  #{row['number']:<3}{_guest(row)}{case}"
     if row["reason"]:
         say(wrap(f"left out: {row['reason']}", f"{start}  "))
         return

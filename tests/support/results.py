@@ -282,7 +282,9 @@ def caveats(
 ) -> dict[str, Mapping[str, Any]]:
     """Return the facts of a row's caveats by code."""
     table, case = only_table(findings), case_of(findings, mapping)
-    configuration = [of for of in table.cases if of.summary.key.setting == case.summary.key.setting]
+    configuration = [
+        of for of in table.cases if of.summary.key.configuration == case.summary.key.configuration
+    ]
     baseline = next((of for of in configuration if of.is_baseline), None)
     asked = next(name for name in table.objectives if name == objective)
     among = sum(asked in of.comparisons for of in configuration)

@@ -521,7 +521,9 @@ def test_a_short_answer_is_shown_and_all_of_it_is_written(tmp_path: Path) -> Non
 def test_the_verdict_of_a_race_is_its_advice_and_compares_nothing_else(tmp_path: Path) -> None:
     folder = write_results(tmp_path, GAIN)
     findings = analyze(open_results(str(folder)))
-    assert findings.headline[0].startswith("4 threads, pcores-pin: 12 % less time than as you")
+    assert findings.decision_lines[0].startswith(
+        "4 threads, pcores-pin: 12 % less time than as you"
+    )
     assert findings.comparisons == 0
     assert not any(table.decisions for table in findings.tables)
     # Means of cases that ended early are rough, as the advice says where it has the front.
@@ -561,7 +563,7 @@ def hostile() -> Iterator[dict[str, Any]]:
 def test_records_of_any_kind_give_an_answer_or_none(fields: dict[str, Any], tmp_path: Path) -> None:
     write(tmp_path, [item | fields for item in GAIN.records()])
     findings = analyze(open_results(str(tmp_path)))
-    assert findings.headline
+    assert findings.decision_lines
     if findings.advice is not None:
         made = [*answer_lines(findings.advice, 80), *advice_lines(findings.advice)]
         text = "\n".join([*made, why_text(findings.advice), advice_markdown(findings.advice)])

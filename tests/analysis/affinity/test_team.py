@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from analysis.affinity.team import MAX_CELLS, Team, conclusion, team_section, teams
+from analysis.affinity.team import MAX_CELLS, Team, binding_found, team_section, teams
 from tests.analysis.affinity.made_results import Affinity
 from tests.analysis.affinity.opened import opened, opened_records
 from tests.analysis.report.made_results import DIGEST
@@ -63,7 +63,7 @@ def test_each_way_of_binding_has_its_row(
 ) -> None:
     found = team_of(tmp_path, threads)
 
-    assert conclusion(found) == binding
+    assert binding_found(found) == binding
     row = cells_by_title(team_section([found]).table)
     assert row["binding"] == binding
     assert row["threads"] == str(len(threads))
@@ -80,7 +80,7 @@ def test_free_means_the_cpus_that_the_study_s_process_had(tmp_path: Path) -> Non
 
     (found,) = teams(results, findings)
 
-    assert conclusion(found) == "free"
+    assert binding_found(found) == "free"
 
 
 def test_a_record_with_more_masks_than_any_node_has_takes_no_time(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Several results at once: in each setting a line for each, with its best mapping."""
+"""Several results at once: in each configuration a line for each, with its best mapping."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from analysis.answer import analyze
-from analysis.compare.many import NodeOfMany, Setting, compare_many, many_tables
+from analysis.compare.many import CommonConfiguration, NodeOfMany, compare_many, many_tables
 from analysis.results.sources import open_results
 from tests.analysis.compare.test_side_by_side import results, runs
 from tests.analysis.verdict.test_printed import printing
@@ -24,8 +24,8 @@ def many(*folders: str, **options: Any) -> list[NodeOfMany]:  # noqa: ANN401
     return compare_many([open_results(folder) for folder in folders], **options)
 
 
-def only_time(node: NodeOfMany) -> Mapping[Setting, Any]:
-    return {setting: best for setting, best in node.best.items() if setting.objective == TIME}
+def only_time(node: NodeOfMany) -> Mapping[CommonConfiguration, Any]:
+    return {common: best for common, best in node.best.items() if common.objective == TIME}
 
 
 def test_the_best_mapping_is_the_one_with_the_best_ratio_whether_it_gains_or_not(

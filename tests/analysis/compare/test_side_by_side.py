@@ -63,9 +63,9 @@ def rows(both: SideBySide, objective: str = "time") -> Sequence[Row]:
     return pair.rows
 
 
-def conclusions(both: SideBySide, objective: str = "time") -> tuple[int, int, int]:
+def counts_of(both: SideBySide, objective: str = "time") -> tuple[int, int, int]:
     """Return how many rows agree, how many both results decide, and how many are open."""
-    (found,) = (of for of in both.conclusions if of.objective == objective)
+    (found,) = (of for of in both.agreements if of.objective == objective)
     return found.counts["agree"], found.decided, found.counts["open"]
 
 
@@ -96,12 +96,12 @@ def test_conclusions_are_compared_row_by_row(
     both = side_by_side(results(tmp_path / "a", a), results(tmp_path / "b", b, spread=spread))
 
     assert [row.agreement for row in rows(both)] == agreements
-    assert conclusions(both) == expected
+    assert counts_of(both) == expected
     assert [note for note in notes_of(compare_tables(both)[0]) if note.startswith("time")] == notes
     if len(agreements) == 4:
         outcomes = [(row.a.outcome, row.b.outcome) for row in rows(both)[1:] if row.a and row.b]
         assert outcomes == [(outcome, outcome) for outcome in ("equivalent", "worse", "better")]
-        assert conclusions(both, "energy") == (3, 3, 0)
+        assert counts_of(both, "energy") == (3, 3, 0)
 
 
 def test_tables_show_what_both_have_under_which_numbers_and_what_only_one_has(
@@ -324,7 +324,7 @@ def test_csv_has_every_number_unrounded(tmp_path: Path) -> None:
     assert float(table[1]["b_ratio"]) == pytest.approx(1.1, rel=1e-3)
     assert float(table[0]["a_mean"]) == pytest.approx(10, rel=1e-3)
     assert float(table[1]["b_to_a"]) == pytest.approx(2.75, rel=1e-3)
-    assert (table[1]["a_outcome"], table[1]["conclusions"]) == ("worse", "agree")
+    assert (table[1]["a_outcome"], table[1]["agreement"]) == ("worse", "agree")
     assert table[0]["a_outcome"] == ""
     assert [row["a_ratio_estimand"] for row in table[:2]] == ["", "typical"]
 
@@ -511,7 +511,7 @@ def test_the_programs_of_one_algorithm_are_compared_within_results(tmp_path: Pat
     assert [row.agreement for row in rows(both)] == ["baseline", "agree", "disagree"]
     _, third, _ = rows(both)
     assert third.direct and third.direct.value == pytest.approx(13.3 / 12, rel=1e-3)
-    assert conclusions(both) == (1, 2, 0)
+    assert counts_of(both) == (1, 2, 0)
     row = "time, lulesh-llnl x1 #4 ecores-set (performance): A better, B worse"
     assert row in notes_of(compare_tables(both)[0])
 
@@ -612,13 +612,13 @@ def test_a_case_that_lost_runs_has_a_note_with_their_causes(tmp_path: Path) -> N
     assert "A: not compared: 3 of 13 runs lost, more than a tenth" in notes
 
 
-def test_json_has_conclusions_as_numbers(tmp_path: Path) -> None:
+def test_json_has_agreements_as_numbers(tmp_path: Path) -> None:
     a = results(tmp_path / "a", {1: 10.0, 3: 12.0, 4: 8.0, 5: 9.0}, size="quick")
     b = results(tmp_path / "b", {1: 30.0, 3: 27.0, 4: 24.0})
 
     data = compare_data(side_by_side(a, b))
 
-    assert data["conclusions"][0] == {
+    assert data["agreements"][0] == {
         "objective": "time", "agree": 1, "disagree": 1, "open": 0, "not_compared": 0,
         "only_in_a": 1, "only_in_b": 0,
     }  # fmt: skip

@@ -19,7 +19,7 @@ from analysis.figures.rows import MAX_DOTS
 from analysis.figures.style import kind_style
 from analysis.format.numbers import three_digits
 from analysis.objectives import TIME as TIME_OBJECTIVE
-from analysis.overview.settings import overviews_of
+from analysis.overview.configurations import overviews_of
 from analysis.overview.text import cell_text
 from analysis.results.sources import open_results
 from base.errors import UserError
@@ -372,15 +372,15 @@ def test_the_overview_has_a_cell_for_each_comparison_in_the_words_of_the_termina
     published = figures_of("published:galante-2025")
     for overview, name in zip(overviews_of(findings), ("overview", "overview-guests"), strict=True):
         cells = texts(drawing(published, name).figure)
-        for setting in overview.settings:
-            assert setting.label in cells
-            of_time = setting.cells[TIME_OBJECTIVE].values()
+        for line in overview.lines:
+            assert line.label in cells
+            of_time = line.cells[TIME_OBJECTIVE].values()
             assert {cell_text(cell, TIME_OBJECTIVE) for cell in of_time} <= set(cells)
         # The two mappings of a guest have a line each.
         assert {column.replace("/", "/\n") for column in overview.columns} <= set(cells)
     # Two of these cases were left out.
     assert "n/a" in shown and "lulesh x4 powersave" in shown
-    assert "12 settings by 5 mappings" in drawn.alt
+    assert "12 configurations by 5 mappings" in drawn.alt
 
 
 def test_the_overview_explains_what_its_cells_show_and_nothing_else(tmp_path: Path) -> None:

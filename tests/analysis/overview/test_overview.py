@@ -15,9 +15,9 @@ from analysis.figures.gallery import all_figures
 from analysis.findings.answers import answers_of
 from analysis.format.lines import Line, length
 from analysis.objectives import TIME
+from analysis.overview.configurations import overviews_of
 from analysis.overview.grid import program_names
 from analysis.overview.lines import entries, next_entry
-from analysis.overview.settings import overviews_of
 from analysis.overview.terminal import overview_lines
 from analysis.overview.text import grid_lines
 from analysis.records.keys import TableKey

@@ -13,8 +13,8 @@ from syrupy.assertion import SnapshotAssertion
 from analysis.answer import analyze
 from analysis.findings.answers import answers_of
 from analysis.format.lines import length
+from analysis.overview.configurations import overviews_of
 from analysis.overview.lines import entries, next_entry
-from analysis.overview.settings import overviews_of
 from analysis.overview.terminal import overview_lines
 from analysis.results.sources import Results, open_results
 from tests.analysis.report.made_results import DIGEST, node

@@ -13,7 +13,7 @@ import pytest
 
 from analysis.answer import Answer, analyze
 from analysis.imports.perf import import_logs
-from analysis.overview.settings import overviews_of
+from analysis.overview.configurations import overviews_of
 from analysis.overview.text import cell_text
 from analysis.report.page import MAX_PICTURED, write_report
 from analysis.results.sources import open_results
@@ -72,9 +72,9 @@ def test_the_first_section_is_the_overview(findings: Answer, page: Page) -> None
     usual = "confine (pcores-set) in 11 of 12 configurations, time -3.2 to -2.5 %"
     assert text.startswith(f"{usual}; lulesh x1 powersave: pin (pcores-pin), time -")
     assert re.search(r"\d cases? not compared for it", text)
-    for setting in overview.settings:
-        assert setting.label in text
-        for objective, cells in setting.cells.items():
+    for line in overview.lines:
+        assert line.label in text
+        for objective, cells in line.cells.items():
             for column in overview.columns:
                 assert cell_text(cells[column], objective) in text
 

@@ -20,7 +20,7 @@ from analysis.verdict.model import MeasureChange
 from analysis.verdict_text.configurations import configuration_tables
 from analysis.verdict_text.document import as_text
 from analysis.verdict_text.legend import reading_notes
-from analysis.words.verdict import headline
+from analysis.words.verdict import decision_lines
 from tests.support.results import (
     Record,
     Study,
@@ -238,7 +238,7 @@ def test_the_governor_that_was_in_force_is_named(tmp_path: Path) -> None:
     in_force = {"governor": "current", "governor_read": "schedutil"}
     runs = [run | in_force for run in Study(FASTER).records()]
     records = [*runs, *in_table(2, runs, app="lu")]
-    assert "current (schedutil)" in headline(findings_of(tmp_path, records))[-1]
+    assert "current (schedutil)" in decision_lines(findings_of(tmp_path, records))[-1]
 
 
 def test_no_line_begins_with_a_percent_sign(tmp_path: Path) -> None:

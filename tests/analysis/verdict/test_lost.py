@@ -129,7 +129,7 @@ def test_outputs_do_not_compare_values_that_are_lacking(tmp_path: Path) -> None:
     (energy,) = (
         row for row in rows if row["mapping"] == "pcores-pin" and row["objective"] == "energy"
     )
-    assert energy["conclusions"] == "not compared"
+    assert energy["agreement"] == "not compared"
 
 
 def test_nothing_is_compared_with_a_baseline_that_lost_its_runs(tmp_path: Path) -> None:
@@ -196,7 +196,7 @@ def test_all_outputs_of_the_command_line_agree(tmp_path: Path) -> None:
     assert "A: not compared: 12 of 18 runs lost, more than a tenth" in said
     rows = json.loads(pinstudy(tmp_path, "compare", "a", "b", "--json").stdout)["rows"]
     pinned = next(row for row in rows if row["mapping"] == "pcores-pin")
-    assert (pinned["conclusions"], pinned["a_lost"], pinned["b_lost"]) == ("not compared", 12, 0)
+    assert (pinned["agreement"], pinned["a_lost"], pinned["b_lost"]) == ("not compared", 12, 0)
 
     pinstudy(tmp_path, "card", "a", "--output", "a.json", status=0)
     of_card = " ".join(pinstudy(tmp_path, "verdict", "a.json", status=0).stdout.split())

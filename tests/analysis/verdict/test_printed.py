@@ -22,7 +22,7 @@ from analysis.tables.means import make_tables
 from analysis.verdict.data import as_data
 from analysis.verdict_text.configurations import configuration_tables
 from analysis.verdict_text.document import as_text
-from analysis.words.verdict import headline
+from analysis.words.verdict import decision_lines
 from tests.analysis.report.pages import html_of
 from tests.support.cli import pinstudy
 from tests.support.results import (
@@ -80,8 +80,9 @@ def test_more_of_a_metric_is_better_where_the_app_says_so(tmp_path: Path) -> Non
     comparison = case_of(findings, "pcores-pin").comparisons["metric_rate"]
     assert comparison.difference.ratio == pytest.approx(1.58, rel=2e-3)
     assert found.gain and found.gain.ratio == pytest.approx(1.58, rel=2e-3)
-    assert "Decision, Gflop/s (rate): pin each thread on the P-cores (pcores-pin)" in headline(
-        findings
+    assert (
+        "Decision, Gflop/s (rate): pin each thread on the P-cores (pcores-pin)"
+        in decision_lines(findings)
     )
 
 
@@ -268,7 +269,7 @@ def test_programs_that_print_other_numbers_by_one_name_are_told_apart(tmp_path: 
     assert [str(of.noun) for table in (first, second) for of in table.objectives[3:]] == [
         "Gflop/s (rate)", "rate",
     ]  # fmt: skip
-    lines = " ".join(headline(findings))
+    lines = " ".join(decision_lines(findings))
     assert "Decision, Gflop/s (rate): pin each thread on the P-cores" in lines
     assert "Decision, rate: pin each thread on the E-cores" in lines
     # Each was chosen among the two of its own program.

@@ -10,7 +10,7 @@ from analysis.results.baselines import baselines_of
 from analysis.results.sources import open_results
 from analysis.verdict.model import Findings
 from analysis.verdict_text.document import as_text
-from analysis.words.verdict import decision, headline
+from analysis.words.verdict import decision, decision_lines
 from tests.support.results import TWO_THREADS, findings_of, spoilt, write
 
 
@@ -41,7 +41,7 @@ def test_each_number_of_ranks_has_a_baseline_of_its_own(findings: Findings) -> N
 
 
 def test_the_headline_names_the_table_by_its_ranks(findings: Findings) -> None:
-    (most,) = [line for line in headline(findings) if line.startswith("Largest gain, time")]
+    (most,) = [line for line in decision_lines(findings) if line.startswith("Largest gain, time")]
     # Both tables gain the same, and the first one is named.
     assert most.startswith("Largest gain, time: lulesh, 1 rank of 2 threads, performance: ")
 

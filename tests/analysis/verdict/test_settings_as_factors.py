@@ -17,7 +17,7 @@ from analysis.results.summaries import read_summaries
 from analysis.tables.means import make_tables, write_tables
 from analysis.verdict.data import as_data
 from analysis.verdict_text.configurations import configuration_tables
-from analysis.words.verdict import headline, program_notes
+from analysis.words.verdict import decision_lines, program_notes
 from base.errors import ConfigError
 from tests.support.results import (
     Record,
@@ -64,7 +64,7 @@ def test_the_scheduler_that_another_replaces_is_the_baseline_of_all(tmp_path: Pa
     found = decision(findings)
     assert (found.choice, found.best and found.best.number) == ("leave", 3)
     assert found.gain and found.gain.among == 3
-    assert headline(findings)[0] == "Decision, time: leave the threads to scx_lavd (unpinned)"
+    assert decision_lines(findings)[0] == "Decision, time: leave the threads to scx_lavd (unpinned)"
     (largest, *_) = findings.largest_gains
     assert largest.case.label == "#3 unpinned (scx_lavd, performance)"
     best = as_data(findings)["tables"][0]["decisions"][0]["best"]
@@ -84,7 +84,7 @@ def test_a_mapping_that_gains_is_named_with_its_scheduler(
     findings = findings_of(tmp_path, under({"kernel": KERNEL, "scx_lavd": times}))
     best = decision(findings).best
     assert best and best.number == number
-    assert headline(findings)[0] == (
+    assert decision_lines(findings)[0] == (
         f"Decision, time: pin each thread on the P-cores, under {under_whom} (pcores-pin)"
     )
 
@@ -98,7 +98,7 @@ def test_where_all_else_is_worse_threads_are_left_to_the_first_scheduler(tmp_pat
     assert [
         case.comparisons["time"].outcome for case in only_table(findings).cases if case.comparisons
     ] == ["worse"] * 3
-    assert headline(findings)[0] == (
+    assert decision_lines(findings)[0] == (
         "Decision, time: leave the threads to the kernel's own scheduler (unpinned)"
     )
 
@@ -119,7 +119,7 @@ def test_a_scheduler_that_could_not_be_in_force_gives_its_place_to_the_next(tmp_
 def test_switches_are_said_with_who_places_threads(tmp_path: Path) -> None:
     runs = under({"kernel": KERNEL}, energy_aware="off", itmt="on")
     findings = findings_of(tmp_path, runs)
-    assert headline(findings)[0] == (
+    assert decision_lines(findings)[0] == (
         "Decision, time: pin each thread on the P-cores, under the kernel's own scheduler with EAS "
         "off and ITMT on (pcores-pin)"
     )
@@ -137,7 +137,7 @@ def test_settings_of_any_kind_are_said_with_the_mapping(
 ) -> None:
     asked = {"settings": {"turbo": "off", "epp": "power"}}
     runs = [run | asked for run in Study({"unpinned": 1.0, "pcores-pin": pinned}).records()]
-    assert headline(findings_of(tmp_path, runs))[0] == f"Decision, time: {instruction}"
+    assert decision_lines(findings_of(tmp_path, runs))[0] == f"Decision, time: {instruction}"
 
 
 def test_a_column_has_the_settings_only_where_a_study_asks(tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ import pytest
 
 from analysis.answer import analyze
 from analysis.findings.glance import decision_overviews
+from analysis.overview.configurations import overviews_of
 from analysis.overview.grid import labels_of_verdicts
-from analysis.overview.settings import overviews_of
 from analysis.results.sources import open_results
 from analysis.statistics.unlike import spread_times_of_means
 from analysis.verdict.model import Findings
@@ -46,8 +46,8 @@ def test_the_answer_itself_doubts_means_of_unlike_deviations(
     assert time.unlike_means > 9
     (times, *_) = configuration_tables(findings.tables[0], findings.margin)
     assert any(text.startswith("not sure: only means are known") for _, text in times.notes)
-    settings = [setting for of in overviews_of(findings) for setting in of.settings]
-    (overview,) = decision_overviews(findings, labels_of_verdicts(settings))
+    lines = [line for of in overviews_of(findings) for line in of.lines]
+    (overview,) = decision_overviews(findings, labels_of_verdicts(lines))
     assert overview.unsure == 1
 
 

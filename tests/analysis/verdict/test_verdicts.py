@@ -15,7 +15,7 @@ from analysis.verdict.data import as_data
 from analysis.verdict.model import Findings
 from analysis.verdict_text.configurations import configuration_tables
 from analysis.verdict_text.document import as_markdown, as_text
-from analysis.words.verdict import headline
+from analysis.words.verdict import decision_lines
 from base.errors import UserError
 from tests.support.golden import GoldenFile
 from tests.support.results import (
@@ -142,7 +142,7 @@ def test_what_is_undecided_ends_with_the_command_that_helps(
     findings = findings_of(tmp_path / "paper-serial" / "node1", records)
     assert decision(findings).choice == "undecided"
     assert ("two runs decide nothing" in caveats(findings)) == (repetitions == 2)
-    assert headline(findings)[0] == "Decision, time: undecided"
+    assert decision_lines(findings)[0] == "Decision, time: undecided"
     assert findings.largest_gains == ()
     why, command = as_text(findings).splitlines()[-2:]
     assert why.startswith(before)
@@ -203,7 +203,7 @@ def test_what_was_not_measured_has_its_reason(tmp_path: Path) -> None:
     (why,) = decision(findings, "energy").lacking
     assert (why.code, why.facts) == ("not measured", {"reasons": ("no RAPL here",)})
     assert "Decision, package energy: not compared: not measured: " in (
-        " ".join(headline(findings))
+        " ".join(decision_lines(findings))
     )
 
 
@@ -271,9 +271,9 @@ def test_an_unknown_mapping_does_not_count_as_confining(tmp_path: Path) -> None:
     assert time.choice == "use"
     assert time.gain and time.gain.ratio == pytest.approx(40 / 45)
     text = "Decision, time: use mine (mine)"
-    assert headline(findings)[0] == text
+    assert decision_lines(findings)[0] == text
     # A baseline that is named may be the one to take.
-    assert headline(imported(tmp_path, *rows, baseline="mine"))[0] == text
+    assert decision_lines(imported(tmp_path, *rows, baseline="mine"))[0] == text
 
 
 @pytest.mark.parametrize(
@@ -323,7 +323,7 @@ def test_emulated_guests_are_no_answer_for_those_on_kvm(tmp_path: Path) -> None:
     answers = {table.title: [of.choice for of in table.decisions][:1] for table in both.tables}
     in_kvm = alone.title.replace("an emulated guest", "a guest")
     assert answers == {in_kvm: ["pin"], alone.title: []}
-    assert headline(both)[0] == (
+    assert decision_lines(both)[0] == (
         "Decision, time: pin each virtual CPU on the P-cores (pcores-pin/unpinned)"
     )
     told = "not compared where there are runs under KVM"
@@ -353,4 +353,4 @@ def test_names_from_records_cannot_reach_a_terminal_raw(tmp_path: Path) -> None:
     assert "\x1b" not in as_text(findings)
     tables = configuration_tables(only_table(findings), 0.01)
     texts = [text for table in tables for text in (*sum(table.cells, ()), *dict(table.notes))]
-    assert not any("\n" in text for text in [*texts, *headline(findings)])
+    assert not any("\n" in text for text in [*texts, *decision_lines(findings)])

@@ -39,7 +39,7 @@ def test_without_a_file_it_is_written_beside_the_records(cards: Path) -> None:
 def test_several_cards_are_a_line_each_in_every_setting(cards: Path) -> None:
     done = pinstudy(cards, "compare", "cards")
     assert (done.returncode, done.stderr) == (0, "")
-    first, *settings = done.stdout.split("\n\n")[1:]
+    first, *tables = done.stdout.split("\n\n")[1:]
     assert [line.split()[:2] for line in first.splitlines() if line[:2] in ("A ", "B ", "C ")] == [
         ["A", "cards/one.json"],
         ["B", "cards/paper.json"],
@@ -47,8 +47,8 @@ def test_several_cards_are_a_line_each_in_every_setting(cards: Path) -> None:
     ]
     assert "P 0-11, E 12-15" in first and "P 0-7, E 8-23" in first
     assert "A, C: of one node, or of nodes alike in all that is known" in first
-    setting = "lulesh x1, schedule static, wait policy runtime-default, performance: time"
-    assert any(part.startswith(setting) for part in settings)
+    title = "lulesh x1, schedule static, wait policy runtime-default, performance: time"
+    assert any(part.startswith(title) for part in tables)
 
 
 def test_the_cards_that_come_with_pinstudy_are_compared(tmp_path: Path) -> None:
@@ -79,8 +79,8 @@ def test_two_cards_are_compared_as_two_results_are(cards: Path) -> None:
     of_cards = pinstudy(cards, "compare", "cards/one.json", "cards/two.json", "--json")
     of_folders = pinstudy(cards, "compare", "one", "two", "--json")
     mine, theirs = (json.loads(done.stdout) for done in (of_cards, of_folders))
-    assert [row["conclusions"] for row in mine["rows"]] == [
-        row["conclusions"] for row in theirs["rows"]
+    assert [row["agreement"] for row in mine["rows"]] == [
+        row["agreement"] for row in theirs["rows"]
     ]
     same = ("a_outcome", "b_outcome", "b_case_number", "mapping", "unit")
     for one, other in zip(mine["rows"], theirs["rows"], strict=True):

@@ -21,14 +21,14 @@ def test_results_are_compared_with_the_publication(tmp_path: Path) -> None:
     assert "1.246 to 1.247" in done.stdout
 
 
-def test_json_has_conclusions_and_rows(tmp_path: Path) -> None:
+def test_json_has_agreements_and_rows(tmp_path: Path) -> None:
     results(tmp_path / "a", {1: 10.0, 3: 12.0})
     results(tmp_path / "b", {1: 30.0, 3: 27.0})
     done = pinstudy(tmp_path, "compare", "a", "b", "--json")
     comparison = json.loads(done.stdout)
-    found = comparison["conclusions"][0]
+    found = comparison["agreements"][0]
     assert (found["objective"], found["agree"], found["disagree"]) == ("time", 0, 1)
-    assert [row["conclusions"] for row in comparison["rows"][:2]] == ["baseline", "disagree"]
+    assert [row["agreement"] for row in comparison["rows"][:2]] == ["baseline", "disagree"]
 
 
 def test_one_folder_is_enough_for_the_programs_of_one_algorithm(tmp_path: Path) -> None:

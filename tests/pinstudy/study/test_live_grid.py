@@ -32,8 +32,8 @@ def record(which: int, repetition: int, elapsed_s: float, **fields: Any) -> dict
 
 
 def cells(grid: LiveGrid) -> dict[str, Any]:
-    (setting,) = grid.overview().settings
-    return dict(setting.cells[TIME])
+    (line,) = grid.overview().lines
+    return dict(line.cells[TIME])
 
 
 def test_each_comparison_has_its_ratio_and_interval_so_far_and_no_word() -> None:
@@ -46,7 +46,7 @@ def test_each_comparison_has_its_ratio_and_interval_so_far_and_no_word() -> None
     baseline, better, single = cells(grid).values()
     logs = [math.log(a / b) for a, b in zip(TIMES[1], TIMES[0], strict=True)]
     low, high = stats.t.interval(0.95, 3, loc=sum(logs) / 4, scale=stats.sem(logs))
-    assert (baseline.word, better.word) == ("baseline", "estimate")
+    assert (baseline.outcome, better.outcome) == ("baseline", "estimate")
     assert baseline.centre == pytest.approx(sum(TIMES[0]) / 4)
     assert better.ratio == pytest.approx(math.exp(sum(logs) / 4))
     assert (better.low, better.high) == pytest.approx((math.exp(low), math.exp(high)), rel=1e-3)

@@ -1,4 +1,4 @@
-"""The settings of results: the lines of an overview, with a word in each cell."""
+"""The configurations of results: the lines of an overview, with an outcome in each cell."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from analysis.objectives import TIME, Objective
 from analysis.overview.grid import (
     Cell,
+    CellOutcome,
+    ConfigurationLine,
     Overview,
-    Setting,
-    Word,
     by_program,
     columns_of,
     program_names,
@@ -51,8 +51,8 @@ def _overview(
     lines: Sequence[_Line], tables: Sequence[TableFindings], name_of: Callable[[TableKey], str]
 ) -> Overview:
     governors = {cases[0].governor for _, cases in lines}
-    settings = by_program(
-        Setting(
+    configurations = by_program(
+        ConfigurationLine(
             name_of(tables[at].key),
             tables[at].key.threads_label,
             _under(cases[0], has_governor=len(governors) > 1),
@@ -65,11 +65,13 @@ def _overview(
         )
         for at, cases in lines
     )
-    return Overview(columns_of(settings), settings, governors.pop() if len(governors) == 1 else "")
+    return Overview(
+        columns_of(configurations), configurations, governors.pop() if len(governors) == 1 else ""
+    )
 
 
 def _under(case: CaseFinding, *, has_governor: bool) -> str:
-    """Return what a setting is under, as far as others are under something else."""
+    """Return what a configuration is under, as far as others are under something else."""
     of = case.summary
     parts = (
         case.governor if has_governor else "",
@@ -89,7 +91,7 @@ def _cells(cases: Sequence[CaseFinding], table: TableFindings) -> dict[Objective
         if objective != TIME and not any(objective in case.samples for case in cases):
             continue
         compared = any(objective in case.comparisons for case in cases)
-        alone: Word = "not compared" if compared else "alone"
+        alone: CellOutcome = "not compared" if compared else "alone"
         cells[objective] = {
             column: _cell(case, objective, alone, (case.case_id, objective) in recommended)
             for column, case in zip(columns, cases, strict=True)
@@ -97,16 +99,16 @@ def _cells(cases: Sequence[CaseFinding], table: TableFindings) -> dict[Objective
     return cells
 
 
-def _cell(case: CaseFinding, objective: Objective, alone: Word, is_best: bool) -> Cell:
-    """Return the cell of a case; `alone` is its word where it is compared with no baseline."""
+def _cell(case: CaseFinding, objective: Objective, alone: CellOutcome, is_best: bool) -> Cell:
+    """Return the cell of a case; `alone` is its outcome where it is compared with no baseline."""
     sample, comparison = case.samples.get(objective), case.comparisons.get(objective)
-    word: Word
+    outcome: CellOutcome
     if sample is None:
-        word = "absent" if not case.summary.was_skipped else "left out"
-        return Cell(word, case.number)
+        outcome = "absent" if not case.summary.was_skipped else "left out"
+        return Cell(outcome, case.number)
     if comparison is None:
-        word = "baseline" if case.is_baseline else alone
-        return Cell(word, case.number, sample.centre)
+        outcome = "baseline" if case.is_baseline else alone
+        return Cell(outcome, case.number, sample.centre)
     difference = comparison.difference
     interval = difference.known_interval()
     return Cell(

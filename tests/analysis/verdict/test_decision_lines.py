@@ -11,7 +11,7 @@ import pytest
 from analysis.statistics.decision import interval_of_selected
 from analysis.verdict.data import as_data
 from analysis.verdict.model import Findings
-from analysis.words.verdict import headline
+from analysis.words.verdict import decision_lines
 from tests.support.results import Record, Study, decision, findings_of, in_table
 
 PIN = {"unpinned": 1.0, "pcores-pin": 0.9}
@@ -33,7 +33,7 @@ def findings_on(folder: Path, *tables: Mapping[str, float], **options: Any) -> F
 
 
 def first_line(findings: Findings) -> str:
-    return headline(findings)[0].removeprefix("Decision, time: ")
+    return decision_lines(findings)[0].removeprefix("Decision, time: ")
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_the_largest_gain_is_widened_for_all_it_was_chosen_among(tmp_path: Path)
     interval = interval_of_selected(comparison.difference, comparison.p_different, 4)
     assert interval.high > comparison.difference.interval(1 - 0.05 / 4).high
     assert (largest.gain.interval, largest.gain.among) == (interval, 4)
-    (line,) = (text for text in headline(findings) if text.startswith("Largest gain, time"))
+    (line,) = (text for text in decision_lines(findings) if text.startswith("Largest gain, time"))
     low, high = ((end - 1) * 100 for end in (interval.low, interval.high))
     assert f"(95 %: {low:.2f} to {high:.2f}, widened for the choice among 4)" in line
     (data, *_) = as_data(findings)["largest_gains"]
@@ -121,11 +121,13 @@ def test_the_largest_gain_is_widened_for_all_it_was_chosen_among(tmp_path: Path)
 
 def test_the_largest_gain_names_app_threads_and_governor(tmp_path: Path) -> None:
     findings = findings_on(tmp_path, PIN, PIN)
-    assert headline(findings)[-1].startswith(
+    assert decision_lines(findings)[-1].startswith(
         "Largest gain, time: a, 8 threads, performance: pcores-pin -"
     )
 
 
 def test_what_nothing_is_compared_in_says_why_once_with_its_count(tmp_path: Path) -> None:
-    line = headline(findings_on(tmp_path, PIN, PIN))[1].removeprefix("Decision, package energy: ")
+    line = decision_lines(findings_on(tmp_path, PIN, PIN))[1].removeprefix(
+        "Decision, package energy: "
+    )
     assert line == "not compared in 2 of 2 configurations: not measured: no RAPL here"
