@@ -98,7 +98,7 @@ WORSE, BETTER = {1: 10.0, 3: 13.0}, {1: 10.0, 3: 8.0}
     ("field", "values"),
     [("schedule", ("static", "dynamic")), ("wait_policy", ("active", "passive"))],
 )
-def test_tables_of_other_conditions_are_settings_of_their_own_in_any_order(
+def test_tables_of_other_conditions_are_configurations_of_their_own_in_any_order(
     tmp_path: Path, field: str, values: tuple[str, str]
 ) -> None:
     first, second = ({field: value} for value in values)
@@ -109,7 +109,7 @@ def test_tables_of_other_conditions_are_settings_of_their_own_in_any_order(
     nodes, *tables = many_tables(many(a, b, c))
 
     # Time and energy in two conditions, and in one.
-    assert [cells_by_title(nodes, row)["settings"] for row in range(3)] == ["4", "4", "2"]
+    assert [cells_by_title(nodes, row)["configurations"] for row in range(3)] == ["4", "4", "2"]
     times = [table for table in tables if table.caption.endswith(": time")]
     assert [
         ([cells_by_title(table, row)["ratio"] for row in range(len(table.cells))], notes_of(table))
@@ -178,11 +178,11 @@ def test_a_program_without_loops_has_no_schedule_in_its_captions(tmp_path: Path)
     assert captions[0] == "lulesh x1, wait policy runtime-default, performance: time"
 
 
-def test_every_line_counts_its_settings_by_their_words(tmp_path: Path) -> None:
+def test_every_line_counts_its_configurations_by_their_words(tmp_path: Path) -> None:
     folder = results(tmp_path / "a", {1: 10.0, 2: 9.0, 6: 10.0, 7: 12.0})
     row = cells_by_title(many_tables(many(folder))[0])
     # Time and energy under two governors.
-    assert (row["settings"], row["better"], row["worse"]) == ("4", "2", "2")
+    assert (row["configurations"], row["better"], row["worse"]) == ("4", "2", "2")
     assert (row["CPU"], row["proved"]) == ("not known", "no")
 
 

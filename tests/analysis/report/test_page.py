@@ -416,7 +416,7 @@ def test_drift_is_reported_from_the_first_run_to_the_last(page: Page) -> None:
 
 
 def test_every_picture_has_an_alt_text_and_its_bytes(page: Page) -> None:
-    # 6 tables of 4, two of them without energy, the drift, and all settings.
+    # 6 tables of 4, two of them without energy, the drift, and all configurations.
     assert len(page.images) == 24
     for image in page.images:
         kind, _, svg = (image["src"] or "").partition(",")
