@@ -122,15 +122,16 @@ def _value(run: Mapping[str, Any], objective: Objective) -> float | None:
 
 
 def _key(case: Case) -> TableKey:
+    ranks = case.engine.processes if case.engine.by_mpi else None
     return TableKey(
-        case.table, case.app.name, case.build.name, case.size.name, case.ranks or None,
+        case.table, case.app.name, case.build.name, case.size.name, ranks,
         case.threads, case.schedule, case.wait_policy,
     )  # fmt: skip
 
 
 def _shared(case: Case) -> tuple[object, ...]:
     co_runner = case.co_runner.program_label if case.co_runner else ""
-    return case.table, case.governor, case.settings.words, co_runner, case.guest_group
+    return case.table, case.governor, case.settings.words, co_runner, case.engine.boot
 
 
 def _names(cases: Sequence[Case]) -> list[str]:
@@ -142,6 +143,6 @@ def _under(case: Case, *, has_governor: bool) -> str:
         case.governor if has_governor else "",
         case.settings.words,
         f"beside {case.co_runner.program_label}" if case.co_runner else "",
-        case.guest_group,
+        case.engine.boot,
     )
     return ", ".join(filter(None, parts))

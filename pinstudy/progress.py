@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from base.text import printable, team_in_words
+from base.text import printable
 from base.units import duration, percent
 from configs.settings import recorded_words
 from configs.study import CURRENT_GOVERNOR, RUNTIME_DEFAULT
@@ -197,7 +197,7 @@ class TerminalProgress:
         """Return a case's name; cases of a race differ by schedule, waiting and governor too."""
         if not self._race:
             return case.label
-        team, mapping = team_in_words(case.ranks, case.threads), case.mapping.name
+        team, mapping = case.engine.team_in_words(case.threads), case.mapping.name
         waiting = "" if case.wait_policy == RUNTIME_DEFAULT else f", waiting {case.wait_policy}"
         how = f", schedule {case.schedule}" if case.takes_schedule else ""
         under = f", {words}" if (words := case.settings.words) else ""

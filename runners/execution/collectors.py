@@ -24,8 +24,6 @@ from runners.execution.imbalance import read_imbalance
 from runners.execution.outcome import failure_of
 from runners.execution.region_marks import RegionInstruments, RegionMarks
 from runners.execution.region_readings import (
-    IN_GUESTS,
-    OF_RANKS,
     RegionSources,
     no_regions,
     read_regions,
@@ -205,7 +203,7 @@ class Collectors:
 
     def region_marks(self, case: Case) -> RegionMarks | None:
         """Return what answers the marks of a run's regions; None without any."""
-        if not case.regions or case.ranks:
+        if not case.regions or "regions" in case.engine.lacks:
             return None
         thermometer, (energy, _) = self._surroundings.thermometer, self._energy_at_marks
         instruments = RegionInstruments(read_temperatures_c=lambda: thermometer.read_c()[0])
@@ -220,7 +218,7 @@ class Collectors:
 
     def _regions(self, case: Case, run: Observation, idle_w: float | Unavailable) -> Reading:
         if run.regions is None:
-            return no_regions(case.regions, OF_RANKS if case.ranks else IN_GUESTS)
+            return no_regions(case.regions, case.engine.lacks.get("regions", ""))
         energy, reasons = self._energy_at_marks
         # How much of a region's time was the kernel's is not known.
         counters = partial(self._read_counters, case, kernel_share=None)
@@ -236,7 +234,7 @@ class Collectors:
 def launchers_of(case: Case) -> tuple[str, ...]:
     """Return the names of the tools that start a case's program."""
     needed = mechanism_of(case.mechanism).needs(case.mapping)
-    return tuple(filter(None, (needed, case.build.mpi if case.ranks else None)))
+    return (*((needed,) if needed else ()), *case.engine.tools(case))
 
 
 @dataclass(frozen=True)

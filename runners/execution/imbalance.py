@@ -37,9 +37,8 @@ def read_imbalance(run: Observation, case: Case, kinds: Iterable[CoreKind]) -> R
     each thread of the team; `cpu_share`, the share of all CPU time by core kind; `course`, CPU
     seconds by core kind in each quarter of the run.
     """
-    if case.ranks > 1:
-        polled = Unavailable("ranks that wait for one another use CPU time")
-        return reading_of(dict.fromkeys(FIELDS, polled))
+    if reason := case.engine.lacks.get("imbalance"):
+        return Reading({}, dict.fromkeys(FIELDS, reason))
     sums = _Kinds(kinds)
     team = _team(run.threads, case.threads)
     if isinstance(team, Unavailable):

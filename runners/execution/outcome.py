@@ -61,14 +61,14 @@ class Judged(Protocol):
 
 
 def expected_of(case: Case) -> tuple[Expected, ...]:
-    """Return the placement that the mapping promises to each rank; to the program without MPI."""
+    """Return the placement that the mapping promises to each team of the case."""
     binding, threads = case.mapping.binding, case.threads
     helpers, processes = case.app.helper_threads or 0, case.app.helper_processes or 0
     by_words = mechanism_of(case.mechanism).by_words
-    mpi = case.ranks > 0
+    by_mpi = case.engine.by_mpi
     return tuple(
-        Expected(binding, of.cpus, threads, helpers, of.places, by_words, mpi, processes)
-        for of in case.by_rank
+        Expected(binding, team.cpus, threads, helpers, team.places, by_words, by_mpi, processes)
+        for team in case.teams
     )
 
 

@@ -13,9 +13,6 @@ from runners.records.energy import domain_fields, run_figures
 from runners.records.perf.counters import no_counters
 from runners.records.perf.output import PerfOutput, parse_perf_output
 
-OF_RANKS = "regions of MPI ranks are not measured: launchers pass no descriptors on"
-IN_GUESTS = "regions are not measured in guests"
-
 # Returns the counter fields of the parts of a run.
 ReadCounters = Callable[[Sequence[PerfOutput]], Reading]
 

@@ -2,31 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 from base.cpulist import format_cpulist
 from base.files import digest_of
-from base.text import team_label
 from configs.app import App, Build, Size
 from configs.mapping import Mapping
 from configs.settings import AS_IT_IS, Settings
 from configs.variables import OMP_NUM_THREADS, SetVariable
-
-
-@dataclass(frozen=True)
-class Vcpus:
-    """Where the host puts a guest's virtual CPUs: `cpus` are the host's, in the order of use.
-
-    The guest has `count` virtual CPUs and `memory_mib` MiB of memory. `emulated` guests make cases
-    of their own, so that a study that is resumed under KVM does not mix them.
-    """
-
-    mapping: Mapping
-    cpus: tuple[int, ...]
-    count: int
-    memory_mib: int
-    emulated: bool = False
+from runners.plan.engines.base import ON_NODE, Engine
 
 
 @dataclass(frozen=True)
@@ -35,13 +20,10 @@ class Case:
 
     `table` counts the study's tables from 1 and `number` the rows within a table, both before
     anything is left out, so that #7 means the same on every node. `cpus` are in the order in which
-    pinned threads take them; a CPU that two threads share occurs twice. With `vcpus` the case runs
-    in a guest, and `cpus` are the guest's. `variables` are those that the study's files set.
-    `places` are those that the mapping's name of places means here; `resources` is what a runtime
-    that counts cores is asked for, such as `4c:intel_core`.
-
-    An MPI program has `ranks` of `threads` each, and `rank_cpus` has the CPUs of each rank; without
-    MPI there are 0.
+    pinned threads take them; a CPU that two threads share occurs twice. `engine` is
+    where the case runs, and `cpus` are those that programs have there. `variables` are those that
+    the study's files set. `places` are those that the mapping's name of places means here;
+    `resources` is what a runtime that counts cores is asked for, such as `4c:intel_core`.
 
     `regions` are those of the program's that are measured one by one. `co_runner` is the case of
     the co-runner as it is when it runs alone; None where nothing runs beside the program.
@@ -59,12 +41,10 @@ class Case:
     governor: str
     schedule: str
     wait_policy: str
-    vcpus: Vcpus | None = None
+    engine: Engine = ON_NODE
     variables: tuple[SetVariable, ...] = ()
     places: tuple[tuple[int, ...], ...] = ()
     resources: str = ""
-    ranks: int = 0
-    rank_cpus: tuple[tuple[int, ...], ...] = ()
     regions: tuple[str, ...] = ()
     co_runner: Case | None = None
     settings: Settings = AS_IT_IS
@@ -81,24 +61,18 @@ class Case:
 
     @property
     def all_threads(self) -> int:
-        """The threads of all ranks."""
-        return max(self.ranks, 1) * self.threads
+        """The threads of all processes."""
+        return self.engine.processes * self.threads
 
     @property
-    def by_rank(self) -> tuple[Case, ...]:
-        """The case as each rank has it; without MPI the case itself."""
-        return tuple(map(self._of_rank, self.rank_cpus)) or (self,)
-
-    def _of_rank(self, own: tuple[int, ...]) -> Case:
-        """Return the case as a rank on these CPUs has it: a program of `threads`."""
-        within = (tuple(cpu for cpu in place if cpu in own) for place in self.places)
-        places = tuple(place for place in within if place)
-        return replace(self, cpus=own, places=places, ranks=0, rank_cpus=())
+    def teams(self) -> tuple[Case, ...]:
+        """The case as each process of the program has it, with its own team of threads."""
+        return self.engine.teams(self)
 
     @property
     def host_cpus(self) -> tuple[int, ...]:
         """The CPUs of this node that the case uses, in the order of use."""
-        return self.vcpus.cpus if self.vcpus else self.cpus
+        return self.engine.host_cpus(self)
 
     @property
     def host_mask(self) -> tuple[int, ...]:
@@ -116,11 +90,6 @@ class Case:
         """The CPUs of this node that both the case and its co-runner use, ascending."""
         theirs = self.co_runner.host_cpus if self.co_runner else ()
         return tuple(sorted(set(self.host_cpus).intersection(theirs)))
-
-    @property
-    def guest_group(self) -> str:
-        """The name of the guest boot that the case shares with others; empty without a guest."""
-        return self.vcpus.mapping.name if self.vcpus else ""
 
     @property
     def mask(self) -> tuple[int, ...]:
@@ -143,8 +112,7 @@ class Case:
     @property
     def label(self) -> str:
         """A short name for progress lines and messages."""
-        where = f"vCPUs {self.vcpus.mapping.name}, " if self.vcpus else ""
-        team = team_label(self.ranks, self.threads)
+        team, where = self.engine.team_label(self.threads), self.engine.label
         beside = f" beside {self.co_runner.program_label}" if self.co_runner else ""
         under = f", {words}" if (words := self.settings.words) else ""
         return (
@@ -159,7 +127,7 @@ class Case:
     @property
     def program_label(self) -> str:
         """The name that the case has as a co-runner."""
-        team = team_label(self.ranks, self.threads)
+        team = self.engine.team_label(self.threads)
         return f"{self.build_label} {team} {self.mapping.name}"
 
 
@@ -191,34 +159,17 @@ def case_fields(case: Case) -> dict[str, object]:
         "governor": case.governor,
         "schedule": case.schedule,
         "wait_policy": case.wait_policy,
+        **case.engine.facts(case),
     }
     if asked := case.settings.asked:
         fields["settings"] = asked
-    if case.ranks:
-        fields |= {
-            "ranks": case.ranks,
-            "mpi": case.build.mpi,
-            "rank_cpus": [format_cpulist(cpus) for cpus in case.rank_cpus],
-        }
-        fields |= {"ranks_by": case.mapping.ranks_by} if case.mapping.ranks_by else {}
     if case.co_runner:
         fields |= {
             "co_runner": case.co_runner.program_label,
             "co_runner_cpus": format_cpulist(case.co_runner.cpus),
             "co_runner_alone": case.co_runner.case_id,
         }
-    if case.vcpus is None:
-        return fields
-    return fields | {
-        "engine": "vm",
-        "vm_cpus": case.vcpus.count,
-        "vm_memory_mib": case.vcpus.memory_mib,
-        "vm_accelerator": "tcg" if case.vcpus.emulated else "kvm",
-        "vcpu_mapping": case.vcpus.mapping.name,
-        "vcpu_selection": case.vcpus.mapping.selection,
-        "vcpu_binding": case.vcpus.mapping.binding,
-        "vcpu_cpus": format_cpulist(case.vcpus.cpus),
-    }
+    return fields
 
 
 def loop_fields(case: Case) -> dict[str, object]:

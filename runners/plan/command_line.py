@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from configs.app import SIZE_PLACE, THREADS_PLACE, in_order
@@ -21,7 +21,7 @@ from configs.study import RUNTIME_DEFAULT
 from configs.variables import OMP_NUM_THREADS, counting, filled, nested_counts
 from runners.plan.case import Case
 from runners.plan.mechanisms import mechanism_of
-from runners.plan.mpi import VARIABLES, mpi_launcher, started_ranks
+from runners.plan.mpi import VARIABLES, started_ranks
 from runners.plan.openmp_variables import WAITING, is_removed
 
 MAX_CHARACTERS = 500
@@ -30,8 +30,8 @@ FALLBACK_SCHEDULE = "static"
 
 
 @dataclass(frozen=True)
-class RankLaunch:
-    """How a rank is started: what precedes its program, outside the measured window."""
+class TeamLaunch:
+    """How a team is started: what precedes its program, outside the measured window."""
 
     launcher: tuple[str, ...]
     program: tuple[str, ...]
@@ -54,7 +54,7 @@ class Launch:
     set_variables: dict[str, str]
     removed_variables: tuple[str, ...]
     mpi: str = ""
-    ranks: tuple[RankLaunch, ...] = ()
+    ranks: tuple[TeamLaunch, ...] = ()
     co_runner: Launch | None = None
     writes: str | None = None
 
@@ -89,41 +89,38 @@ def build_launch(
     """Return the launch line of a case; `tools` maps a launcher's name to its path."""
     removed = tuple(sorted(name for name in inherited if is_removed(name, case.wait_policy)))
     kept = {name: value for name, value in inherited.items() if name not in removed}
-    variables, own = _shared(openmp_variables(of) | file_variables(of) for of in case.by_rank)
+    variables, own = _shared(openmp_variables(of) | file_variables(of) for of in case.teams)
     if OMP_NUM_THREADS in variables:
         variables[OMP_NUM_THREADS] += nested_counts(inherited.get(OMP_NUM_THREADS, ""))
     mechanism = mechanism_of(case.mechanism)
-    ranks = tuple(
-        RankLaunch(
+    teams = tuple(
+        TeamLaunch(
             (*(("env", *own_words) if own_words else ()), *mechanism.words(of, tools)),
             (str(program), *program_arguments(of)),
         )
-        for of, own_words in zip(case.by_rank, own, strict=True)
+        for of, own_words in zip(case.teams, own, strict=True)
     )
     launch = Launch(
-        ranks[0].launcher,
-        ranks[0].program,
+        teams[0].launcher,
+        teams[0].program,
         kept | variables,
         variables,
         removed,
         writes=case.app.writes,
     )
-    if not case.ranks:
-        return launch
-    mpi = str(case.build.mpi)
-    return replace(launch, launcher=mpi_launcher(mpi, tools[mpi]), mpi=mpi, ranks=ranks)
+    return case.engine.launch(case, launch, teams, tools)
 
 
 def _shared(
     variables: Iterable[Mapping[str, str]],
 ) -> tuple[dict[str, str], list[tuple[str, ...]]]:
-    """Separate the variables that all ranks share from the words that set each rank's own."""
-    of_ranks = list(variables)
-    shared = dict(set(of_ranks[0].items()).intersection(*(of.items() for of in of_ranks)))
-    ordered = {name: shared[name] for name in of_ranks[0] if name in shared}
+    """Separate the variables that all teams share from the words that set each team's own."""
+    of_teams = list(variables)
+    shared = dict(set(of_teams[0].items()).intersection(*(of.items() for of in of_teams)))
+    ordered = {name: shared[name] for name in of_teams[0] if name in shared}
     own = [
         tuple(f"{name}={value}" for name, value in of.items() if name not in shared)
-        for of in of_ranks
+        for of in of_teams
     ]
     return ordered, own
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from configs.app import MPI_LAUNCHERS
 from configs.mapping import BINDINGS
 from configs.variables import BY_AFFINITY
-from runners.host.software import for_mpi, for_tools
+from runners.host.software import for_tools
 from runners.node.topology import Topology
 from runners.plan.case import Case
 from runners.plan.mechanisms import mechanism_of
@@ -58,6 +57,5 @@ def check_mechanism(case: Case, topology: Topology, tools: Iterable[str]) -> Non
     needed = mechanism.needs(case.mapping)
     if needed is not None and needed not in tools:
         raise CannotMapError(f"{needed} is not installed; {for_tools().sentence}")
-    mpi = str(case.build.mpi)
-    if case.ranks and mpi not in tools:
-        raise CannotMapError(f"{MPI_LAUNCHERS[mpi]} was not found; {for_mpi().sentence}")
+    if reason := case.engine.problem(case, tools):
+        raise CannotMapError(reason)

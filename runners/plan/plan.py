@@ -15,17 +15,18 @@ from configs.mapping import PINS_ONE_THREAD
 from configs.mapping import Mapping as StudyMapping
 from configs.repetitions import MAX_REPETITIONS
 from configs.settings import Settings
-from configs.study import AppChoice, CoRunner, Study, Vm
+from configs.study import AppChoice, CoRunner, Study
 from configs.variables import SetVariable, merged
-from runners.host.software import for_guests, for_programs, is_own, not_found
-from runners.node.topology import Topology, flat_topology
-from runners.plan.case import Case, SkippedCase, Vcpus
+from runners.host.software import is_own, not_found
+from runners.node.topology import Topology
+from runners.plan.case import Case, SkippedCase
 from runners.plan.command_line import FALLBACK_SCHEDULE, Launch, build_launch
+from runners.plan.engines import tables_of
+from runners.plan.engines.base import Engine
 from runners.plan.mechanism import check_count, check_mechanism, choose_mechanism
 from runners.plan.mechanisms import mechanism_of
-from runners.plan.ranks import rank_cpus
 from runners.plan.runs import PlannedRun, booted_times, plan_groups
-from runners.plan.selection import CannotMapError, check_balanced, resolve_cpus
+from runners.plan.selection import CannotMapError, check_balanced
 
 # Returns why a governor and other settings can never be in force on these CPUs, or None.
 SettingsProblem = Callable[[str, Settings, tuple[int, ...]], str | None]
@@ -71,7 +72,7 @@ class Plan:
         study = self.study
         groups: dict[str, list[str]] = {}
         for case in self.cases:
-            groups.setdefault(case.guest_group, []).append(case.case_id)
+            groups.setdefault(case.engine.boot, []).append(case.case_id)
         repetitions, warmup, order = study.repetitions, study.warmup, study.order
         runs = plan_groups(groups, repetitions, warmup, order, study.seed, self.blocks)
         if self.again is None:
@@ -103,16 +104,16 @@ class Plan:
         return frozenset(name for case in self.cases for name, _ in case.settings.pairs)
 
     @property
-    def guests_take_turns(self) -> bool:
+    def boots_take_turns(self) -> bool:
         """Whether several guests are booted for two blocks each, again and again."""
-        guests = {case.guest_group for case in self.cases}
-        return len(guests) > 1 and self.study.order != "sequential"
+        boots = {case.engine.boot for case in self.cases}
+        return len(boots) > 1 and self.study.order != "sequential"
 
     @property
     def boots(self) -> int:
         """How many guests are booted; 0 without guests."""
-        guests = {case.guest_group for case in self.cases} - {""}
-        return len(guests) * (booted_times(self.study.repetitions) if self.guests_take_turns else 1)
+        boots = {case.engine.boot for case in self.cases} - {""}
+        return len(boots) * (booted_times(self.study.repetitions) if self.boots_take_turns else 1)
 
     @property
     def sampled_cases(self) -> tuple[Case, ...]:
@@ -148,16 +149,12 @@ def make_plan(
     cases: list[Case] = []
     skipped: list[SkippedCase] = []
     alone = _Alone(study, topology, tools, programs, settings_problem)
-    for choice, wanted, co_runner, vcpu_mapping in _wanted(study):
-        place, vcpus, vcpu_problem = topology, None, None
-        if vcpu_mapping and study.vm:
-            place = flat_topology(study.vm.cpus)
-            vcpus, vcpu_problem = _map_vcpus(study.vm, vcpu_mapping, topology, emulated)
-        case = replace(wanted, vcpus=vcpus)
-        case, problem = _mapped(case, place, tools, choice.oversubscribe)
-        if vcpus and problem:
-            problem = f"in the guest: {problem}"
-        problem = problem or vcpu_problem or _skip_reason(case, programs, settings_problem)
+    for choice, wanted, co_runner in _wanted(study, emulated):
+        engine, engine_problem = wanted.engine.prepared(topology)
+        case = replace(wanted, engine=engine)
+        case, problem = _mapped(case, engine.topology(topology), tools, choice.oversubscribe)
+        problem = f"{engine.inside}{problem}" if problem else engine_problem
+        problem = problem or _skip_reason(case, programs, settings_problem)
         if co_runner:
             alone_case, why_not = alone.case(co_runner, case.governor, case.settings)
             case = replace(case, co_runner=alone_case)
@@ -173,7 +170,7 @@ def make_plan(
         cases, same = _without_repeats(cases, programs, launchers)
     skipped += same
     known = {case.case_id for case in cases} | {item.case_id for item in skipped}
-    more, left_out = alone.cases_of_co_runners(known, sum(1 for _ in _rows(study)))
+    more, left_out = alone.cases_of_co_runners(known, sum(1 for _ in _rows(study, emulated)))
     return Plan(study, (*cases, *more), (*skipped, *left_out), programs)
 
 
@@ -289,8 +286,8 @@ def _without_repeats(
 def _placed_and_set(case: Case) -> tuple[object, ...]:
     """Return where a table's case runs and under which settings, without its launch line."""
     return (
-        *(case.table, case.governor, case.settings, case.vcpus),
-        *(case.mask, case.cpus, case.rank_cpus, case.mapping.binding, case.mechanism),
+        *(case.table, case.governor, case.settings, case.engine),
+        *(case.mask, case.cpus, case.mapping.binding, case.mechanism),
         case.co_runner.case_id if case.co_runner else "",
     )
 
@@ -304,57 +301,57 @@ def _execution(case: Case) -> tuple[object, ...]:
     pins = case.mapping.binding == "pin" and case.all_threads > 1
     by_mask = case.mechanism in (None, *PINS_ONE_THREAD)
     return (
-        *(case.app.name, case.build.name, case.size.name, case.governor, case.vcpus),
+        *(case.app.name, case.build.name, case.size.name, case.governor, case.engine),
         () if case.build.runtime == "none" else openmp,
         tuple((set_.name, set_.value) for set_ in case.variables),
         None if by_mask else (case.mechanism, case.mapping.binding, case.mapping.places),
         case.cpus if pins else case.mask,
-        *(case.ranks, case.rank_cpus, case.settings),
+        case.settings,
     )
 
 
-def _wanted(
-    study: Study,
-) -> Iterator[tuple[AppChoice, Case, CoRunner | None, StudyMapping | None]]:
-    """Yield the study's cases before they are mapped, each with its co-runner and its guest's CPUs.
+def _wanted(study: Study, emulated: bool) -> Iterator[tuple[AppChoice, Case, CoRunner | None]]:
+    """Yield the study's cases before they are mapped, each with its co-runner.
 
     Rows are numbered within a table before anything is left out: all mappings under the first
     governor, then all under the next, as in the published tables. Each governor has all mappings
     under the first of its other settings, then all under the next; with co-runners, these have all
-    mappings beside the first of them, then beside the next; with guests, all mappings under the
-    first virtual CPU mapping, then all under the next.
+    mappings beside the first of them, then beside the next; with several engines, all mappings in
+    the first, then all in the next.
     """
-    on_host = study.vcpu_mappings if study.vm else (None,)
-    for table, row in enumerate(_rows(study), 1):
-        choice, size, ranks, threads, build, schedule, wait_policy = row
+    for table, row in enumerate(_rows(study, emulated), 1):
+        choice, size, engines, threads, build, schedule, wait_policy = row
         mappings = study.mappings if choice.mappings is None else choice.mappings
         factors = (
             study.all_governors,
             study.other_settings,
             study.co_runners or (None,),
-            on_host,
+            engines,
             mappings,
         )
         for number, factor in enumerate(product(*factors), 1):
-            governor, settings, co_runner, vcpu_mapping, mapping = factor
+            governor, settings, co_runner, engine, mapping = factor
             case = Case(
                 *(table, number, choice.app, build, size, threads),
                 *(mapping, mapping.mechanism, (), governor, schedule, wait_policy),
                 variables=_variables(study, choice.app, build, mapping),
-                ranks=ranks,
+                engine=engine,
                 regions=choice.regions or (),
                 settings=settings,
             )
-            yield choice, case, co_runner, vcpu_mapping
+            yield choice, case, co_runner
 
 
-def _rows(study: Study) -> Iterator[tuple[AppChoice, Size, int, int, Build, str, str]]:
+def _rows(
+    study: Study, emulated: bool
+) -> Iterator[tuple[AppChoice, Size, tuple[Engine, ...], int, Build, str, str]]:
     """Yield what is fixed for all rows of each table."""
     for choice in study.apps:
         schedules = choice.schedules or (choice.app.default_schedule or FALLBACK_SCHEDULE,)
         policies = choice.wait_policies or study.wait_policies
         yield from product(
-            *((choice,), choice.sizes, choice.ranks or (0,), choice.threads),
+            *((choice,), choice.sizes, tables_of(study, choice, emulated=emulated)),
+            choice.threads,
             *(choice.builds, schedules, policies),
         )
 
@@ -382,9 +379,9 @@ def _mapped(
         if runtime == "none" and threads > 1:
             raise CannotMapError(f"the build {case.build.name} has no threads")
         case = replace(case, mechanism=choose_mechanism(case))
-        case = _with_cpus(case, topology, oversubscribe)
-        for cpus in case.rank_cpus or (case.cpus,):
-            check_count(case.threads_by, cpus, threads)
+        case = case.engine.mapped(case, topology, oversubscribe=oversubscribe)
+        for team in case.teams:
+            check_count(case.threads_by, team.cpus, threads)
         check_mechanism(case, topology, tools)
         mechanism = mechanism_of(case.mechanism)
         case = replace(case, places=mechanism.places(topology, case))
@@ -396,39 +393,10 @@ def _mapped(
 
 
 def _common_cpus(case: Case) -> Iterable[Collection[int]]:
-    """Return the CPUs that threads of a case share: those of a place, else of a rank's mask."""
+    """Return the CPUs that threads of a case share: those of a place, else of a team's mask."""
     if case.mapping.binding == "pin":
         return case.places
-    return (part.mask for part in case.by_rank)
-
-
-def _with_cpus(case: Case, topology: Topology, oversubscribe: bool) -> Case:
-    """Return the case with its CPUs, and those of each rank."""
-    mapping, threads, ranks = case.mapping, case.threads, case.ranks
-    if not ranks:
-        cpus = resolve_cpus(mapping, topology, threads, oversubscribe=oversubscribe)
-        return replace(case, cpus=cpus)
-    parts = rank_cpus(mapping, topology, ranks, threads, oversubscribe=oversubscribe)
-    # Under `none` every rank may use all CPUs, otherwise ranks share none.
-    everything = parts[0] if mapping.binding == "none" else tuple(chain.from_iterable(parts))
-    return replace(case, cpus=everything, rank_cpus=parts)
-
-
-def _map_vcpus(
-    vm: Vm, mapping: StudyMapping, topology: Topology, emulated: bool
-) -> tuple[Vcpus, str | None]:
-    """Return the mapping of a guest's virtual CPUs, and the reason if it is not possible."""
-    cpus: tuple[int, ...] = ()
-    reason = None
-    try:
-        cpus = resolve_cpus(mapping, topology, vm.cpus, "vCPUs")
-        if len(set(cpus)) < vm.cpus:
-            raise CannotMapError(f"{mapping.selection} puts two vCPUs on one CPU")
-        if mapping.binding != "pin":
-            check_balanced(mapping, [cpus], topology)
-    except CannotMapError as problem:
-        reason = f"the guest's CPUs cannot be mapped: {problem}"
-    return Vcpus(mapping, cpus, vm.cpus, vm.memory_mib, emulated), reason
+    return (team.mask for team in case.teams)
 
 
 def _skip_reason(
@@ -437,14 +405,13 @@ def _skip_reason(
     if case.build.program not in programs:
         program = case.build.program
         if obtain := case.app.obtain:
-            remedy = f"get it with `{obtain}`" + (", then `make vm`" if case.vcpus else "")
+            remedy = case.engine.obtained(obtain)
         elif is_own(program):
-            remedy = (for_guests() if case.vcpus else for_programs()).sentence
+            remedy = case.engine.built()
         else:
             return f"the program {program} {not_found(program)}"
         return f"the program {program} was not found; {remedy}"
-    # Guests run no check command.
-    checks = () if case.vcpus else case.app.check.command[:1]
+    checks = case.app.check.command[:1] if case.engine.runs_checks else ()
     for check in checks:
         if check not in programs:
             return f"the check command {shown(check)} {not_found(check)}"

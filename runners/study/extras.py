@@ -49,7 +49,6 @@ from runners.study.runner import NodeControl, Progress
 # The history of the files' schema; a reader refuses what is newer than itself.
 # 1: the first.
 SCHEMA = 1
-IN_GUESTS = "cases in guests are not looked at with perf c2c"
 # Larger files are not read for their boot; 1024 CPUs with 30 samples of each pair take less.
 MAX_LATENCY_BYTES = 2**28
 
@@ -113,8 +112,9 @@ class ContendedLines:
             folder.remove(C2C_UNAVAILABLE)
 
     def _try(self, perf: str | None) -> tuple[str, ...] | str:
-        if self.plan.study.vm is not None:
-            return IN_GUESTS
+        for case in self.plan.sampled_cases:
+            if reason := case.engine.lacks.get("c2c"):
+                return reason
         if perf is None:
             return f"perf is not installed; {for_tools().sentence}"
         return try_c2c(perf, self.node.root)

@@ -28,6 +28,7 @@ from runners.node.isolation import isolation_notes
 from runners.node.node import Node, open_node, read_state, whole_node
 from runners.plan.case import Case
 from runners.plan.command_line import Launch, build_launch
+from runners.plan.engines import by_mpi, outlook
 from runners.plan.plan import Plan, make_plan
 from runners.settings.node_settings import NodeSettings
 from runners.study.environment import StudyEnvironment
@@ -116,8 +117,7 @@ class Machine:
 
     def tools_of(self, study: Study) -> Mapping[str, str]:
         """Return the paths of the launchers, with those of the MPI ranks that a study has."""
-        has_ranks = any(choice.ranks for choice in study.apps)
-        return {**self.tools, **self._mpi} if has_ranks else self.tools
+        return {**self.tools, **self._mpi} if by_mpi(study) else self.tools
 
     @cached_property
     def _mpi(self) -> Mapping[str, str]:
@@ -138,11 +138,12 @@ class Machine:
     def outlook(self, plan: Plan) -> list[str]:
         """Return in lines what the plan will need, meet and change here.
 
-        These are guests, CPUs that the kernel treats apart, and settings.
+        These are engines, CPUs that the kernel treats apart, and settings.
         """
         topology = self.node.topology
         apart = isolation_notes(topology.isolated, topology.tickless)
-        return [*self._engine_outlook(plan), *apart, *self._settings_outlook(plan)]
+        engines = outlook(plan.study, plan.boots, live=self.live, without_kvm=self.without_kvm)
+        return [*engines, *apart, *self._settings_outlook(plan)]
 
     def startable(self, plan: Plan) -> list[Case]:
         """Return the cases whose settings can be put in force now."""
@@ -152,17 +153,6 @@ class Machine:
     def waiting_reasons(self, plan: Plan) -> list[str]:
         """Return why cases cannot start now, each reason once."""
         return list(dict.fromkeys(filter(None, self._setting_problems(plan).values())))
-
-    def _engine_outlook(self, plan: Plan) -> list[str]:
-        """Return a line on which guests the plan needs and what runs them; none without guests."""
-        vm = plan.study.vm
-        if vm is None:
-            return []
-        guest = f"{plural(vm.cpus, 'vCPU')} and {vm.memory_mib} MiB"
-        by = "by KVM" if self.live else "by KVM, where it has that"
-        if self.without_kvm:
-            by = f"by emulation, so that its times are not this node's: {self.without_kvm}"
-        return [f"a guest with {guest}, booted {plural(plan.boots, 'time')} and run {by}"]
 
     def summary(
         self,

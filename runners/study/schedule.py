@@ -96,7 +96,7 @@ class PrecisionSchedule(Schedule):
         alone = plan.study.order == "sequential"
         # In sequence each run is a block, and no case waits for another.
         self._within = {
-            case.case_id: case.case_id if alone else case.guest_group for case in plan.cases
+            case.case_id: case.case_id if alone else case.engine.boot for case in plan.cases
         }
         self._waits_for = compared_with(plan.cases)
 
@@ -339,7 +339,7 @@ def compared_with(cases: Iterable[Case]) -> dict[str, frozenset[str]]:
     groups: dict[tuple[int, str, str, str], list[Case]] = {}
     for case in cases:
         co_runner = case.co_runner.program_label if case.co_runner else ""
-        key = case.table, case.governor, co_runner, case.guest_group
+        key = case.table, case.governor, co_runner, case.engine.boot
         groups.setdefault(key, []).append(case)
     compared = {}
     for group in groups.values():

@@ -33,7 +33,6 @@ from runners.host.software import (
 )
 from runners.host.tree import Tree
 from runners.node.node_files import save_node
-from runners.plan.mpi import root_problem
 from runners.plan.plan import Plan
 from runners.prove.proof import keep, keep_for_node, latest_proof
 from runners.records.instruments import path_beside
@@ -298,10 +297,9 @@ class Session:
 
 
 def _check_root(plan: Plan) -> None:
-    """Raise UserError when root started a study whose ranks are not started for root."""
-    launchers = {str(case.build.mpi) for case in plan.cases if case.ranks}
-    for mpi in sorted(launchers) if os.geteuid() == 0 else ():
-        if problem := root_problem(mpi, os.environ):
+    """Raise UserError when root started a study with programs that are not started for root."""
+    for case in plan.cases if os.geteuid() == 0 else ():
+        if problem := case.engine.starting_problem(case, os.environ):
             raise UserError(f"{plan.study.path}: {problem}")
 
 

@@ -116,7 +116,7 @@ class PlanSummary:
     def summary(self) -> list[str]:
         """Return in a few lines what will run, what is left out and how long it will take."""
         study, plan = self.study, self.plan
-        boot = " in each boot" if plan.guests_take_turns else ""
+        boot = " in each boot" if plan.boots_take_turns else ""
         each = f"{self._repetitions} and {plural(study.warmup, 'warm-up run')} of each{boot}"
         if study.race:
             each = f"which race for {study.race.of}, {describe_limit(study.race, len(plan.cases))}"

@@ -21,6 +21,7 @@ from runners.execution.imbalance import FIELDS
 from runners.host.software import ask_version
 from runners.plan.case import Case
 from runners.plan.command_line import Launch
+from runners.plan.engines.guest import Vcpus
 from runners.records.perf.counters import read_counters
 from runners.records.perf.output import parse_perf_output
 from runners.records.status import CLOCK_DRIFTED, PLACEMENT_VIOLATED
@@ -34,9 +35,6 @@ MAX_BOOTS_LOST = 3
 OF_THE_PROGRAM = ("task_clock_s", "page_faults", "context_switches", "migrations")
 # The host counts these for the virtual CPUs' threads as well.
 OF_VCPUS_TOO = ("migrations", "context_switches")
-NOT_IN_GUESTS = (
-    "not measured in guests, where a thread's CPU time includes what the host took from its CPU"
-)
 
 
 class VmEngine:
@@ -84,7 +82,7 @@ class VmEngine:
         assert self._view and self._guest, "a run was made"
         collected = self._collectors.measured(case, self._view.qemu)
         facts = self._facts(self._view, self._guest)
-        divided = Reading({}, dict.fromkeys(FIELDS, NOT_IN_GUESTS))
+        divided = Reading({}, dict.fromkeys(FIELDS, case.engine.lacks["imbalance"]))
         return [*map(named_after_vcpus, collected), counts_in_guest(observed), divided, facts]
 
     def close(self) -> None:
@@ -94,8 +92,9 @@ class VmEngine:
         self._guest = None
 
     def _guest_for(self, case: Case) -> Guest:
-        assert case.vcpus
-        if self._guest and self._guest.vcpus == case.vcpus:
+        vcpus = case.engine
+        assert isinstance(vcpus, Vcpus)
+        if self._guest and self._guest.vcpus == vcpus:
             return self._guest
         self.close()
         if self._lost >= MAX_BOOTS_LOST:
@@ -106,7 +105,7 @@ class VmEngine:
         self._boots += 1
         try:
             console = self._consoles / f"{self._attempt:04d}-{self._boots:03d}.log"
-            self._guest = boot_guest(self._plan, case.vcpus, console)
+            self._guest = boot_guest(self._plan, vcpus, console)
             self._guest.request(self._setup(), "set up")
         except GuestLostError:
             self._lost += 1

@@ -25,7 +25,7 @@ from base.text import one_line
 from configs.study import Vm
 from runners.execution.witness import LaunchError
 from runners.host.supervisor import let_go, supervised
-from runners.plan.case import Vcpus
+from runners.plan.engines.guest import Vcpus
 from runners.vm.agent import PORT
 from runners.vm.host import START, GuestHost
 from runners.vm.protocol import greet_qemu, start_cpus

@@ -22,7 +22,7 @@ from runners.placement.thread_placement import (
     prove,
 )
 from runners.placement.thread_trace import ThreadTrace, seen_fields
-from runners.plan.case import Vcpus
+from runners.plan.engines.guest import Vcpus
 
 
 @dataclass(frozen=True)

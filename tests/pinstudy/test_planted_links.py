@@ -25,7 +25,7 @@ from runners.execution.witness import LaunchError
 from runners.latency.measure import write_latency
 from runners.node.node import Node, open_node
 from runners.node.node_files import save_node
-from runners.plan.case import Vcpus
+from runners.plan.engines.guest import Vcpus
 from runners.prove.proof import keep, keep_for_node, new_proof
 from runners.records.instruments import path_beside
 from runners.records.latency_file import LatencyFile

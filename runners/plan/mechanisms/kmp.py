@@ -60,7 +60,7 @@ class KmpHwSubset(KmpAffinity):
     def problem(self, node: Topology, case: Case) -> str | None:
         if case.mapping.selection == "same-cpu":
             return f"{self.name} does not put two threads on one CPU; use omp-places"
-        if case.ranks > 1:
+        if case.engine.processes > 1:
             return f"{self.name} would take the same cores in every rank; use omp-places"
         return None
 

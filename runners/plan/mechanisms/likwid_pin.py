@@ -31,7 +31,7 @@ class LikwidPin(Mechanism):
                 f"inside a restricted CPU set {self.name} takes CPU numbers as logical ones "
                 f"(allowed {format_cpulist(node.allowed)} of {format_cpulist(node.online)})"
             )
-        if case.ranks:
+        if case.engine.by_mpi:
             return f"{self.name} counts the threads that MPI starts in a rank, too; use omp-places"
         return None
 

@@ -78,7 +78,7 @@ class NamedPlaces(OmpPlaces):
                 f"{name} takes CPUs {format_cpulist(taken)} here, and the selection "
                 f"{case.mapping.selection} has {format_cpulist(case.mask)}; use omp-places"
             )
-        if case.ranks > 1:
+        if case.engine.processes > 1:
             return f"{name} would take the same cores in every rank; use omp-places"
         return None
 

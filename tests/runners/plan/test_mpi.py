@@ -109,7 +109,7 @@ def test_places_and_variables_are_those_of_the_rank() -> None:
         "env 'HERE=4,5,6,7/{4},{5},{6},{7}' /usr/bin/taskset -c 4-7",
     ]
     assert launch.set_variables["OMP_PLACES"] == "cores"
-    assert case.by_rank[1].places == ((4,), (5,), (6,), (7,))
+    assert case.teams[1].places == ((4,), (5,), (6,), (7,))
 
 
 def test_ranks_make_cases_of_their_own() -> None:

@@ -18,7 +18,8 @@ from configs.repetitions import Race
 from configs.settings import SettingFactors, Settings
 from configs.study import AppChoice, Study, Vm
 from runners.node.topology import Topology
-from runners.plan.case import case_fields
+from runners.plan.case import Case, case_fields
+from runners.plan.engines.guest import Vcpus
 from runners.plan.plan import Plan, make_plan
 from runners.study.schedule import compared_with
 from tests.runners.cases import (
@@ -231,8 +232,13 @@ def test_places_of_several_isolated_cpus_are_left_out_and_guests_on_such_cpus() 
     ]
     guests = replace(in_guests(4), vcpu_mappings=(PCORES_SET, PCORES_PIN))
     skipped = plan(guests, apart("0-1")).skipped
-    assert {item.case.vcpus.mapping for item in skipped if item.case.vcpus} == {PCORES_SET}
+    assert {vcpus_of(item.case).mapping for item in skipped} == {PCORES_SET}
     assert all("isolated" in item.reason for item in skipped)
+
+
+def vcpus_of(case: Case) -> Vcpus:
+    assert isinstance(case.engine, Vcpus)
+    return case.engine
 
 
 def in_guests(cpus: int = 8, **changes: object) -> Study:
@@ -246,7 +252,7 @@ def in_guests(cpus: int = 8, **changes: object) -> Study:
 def test_the_published_guests_are_put_on_the_published_cpus() -> None:
     made = plan(PAPER_VM)
     assert not made.skipped
-    on_host = [(case.vcpus.mapping.name, case.host_cpus) for case in made.cases if case.vcpus]
+    on_host = [(case.engine.boot, case.host_cpus) for case in made.cases]
     assert on_host == [
         ("unpinned", tuple(range(24))),
         ("pcores-set", (0, 1, 2, 3, 4, 5, 6, 7)),
@@ -262,10 +268,10 @@ def test_the_published_guests_are_put_on_the_published_cpus() -> None:
 
 def test_a_guest_that_the_node_has_no_cpus_for_is_left_out_with_the_reason() -> None:
     made = plan(in_guests(cpus=9))
-    assert {item.case.vcpus.mapping.name: item.reason for item in made.skipped if item.case.vcpus}[
+    assert {item.case.engine.boot: item.reason for item in made.skipped}[
         "pcores-pin"
     ] == "the guest's CPUs cannot be mapped: 9 vCPUs need 9 CPUs; pcores has 8 here (0-7)"
-    assert "ecores-pin" in {case.vcpus.mapping.name for case in made.cases if case.vcpus}
+    assert "ecores-pin" in {case.engine.boot for case in made.cases}
 
 
 def test_a_guest_whose_cpus_would_share_one_of_the_node_is_left_out_with_the_reason() -> None:
@@ -281,7 +287,8 @@ def test_in_the_guest_threads_have_all_of_its_cpus() -> None:
     for case in plan(PAPER_VM).cases:
         assert (case.cpus, case.mask, case.mechanism) == (tuple(range(8)), tuple(range(8)), None)
         assert (case.threads, case.mapping.name) == (4, "unpinned")
-        assert case.vcpus and (case.vcpus.count, case.vcpus.memory_mib) == (8, 16384)
+        vcpus = vcpus_of(case)
+        assert (vcpus.count, vcpus.memory_mib) == (8, 16384)
 
 
 def test_a_guest_s_rows_are_numbered_by_governor_then_its_cpus_then_its_threads() -> None:
@@ -290,11 +297,7 @@ def test_a_guest_s_rows_are_numbered_by_governor_then_its_cpus_then_its_threads(
     )
     made = plan(of)
     assert of.vm
-    rows = [
-        (case.governor, case.vcpus.mapping.name, case.mapping.name)
-        for case in made.cases
-        if case.vcpus
-    ]
+    rows = [(case.governor, case.engine.boot, case.mapping.name) for case in made.cases]
     assert [case.number for case in made.cases] == list(range(1, 2 * 7 * 2 + 1))
     assert rows[:4] == [
         ("performance", "unpinned", "unpinned"),
@@ -423,7 +426,7 @@ def test_emulated_guests_are_cases_of_their_own() -> None:
 
 def test_guests_take_turns_and_all_runs_of_a_boot_follow_each_other() -> None:
     made = plan(in_guests(governors=("performance", "powersave")))
-    mapping_of = {case.case_id: case.vcpus.mapping.name for case in made.cases if case.vcpus}
+    mapping_of = {case.case_id: case.engine.boot for case in made.cases}
     runs = made.runs
     boots = [name for name, _ in groupby(mapping_of[run.case_id] for run in runs)]
     # Two boots: one for two repetitions, another for the third.

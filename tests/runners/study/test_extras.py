@@ -13,12 +13,13 @@ from typing import Any
 import pytest
 
 from configs.app import App, Build, Check, Size
-from configs.study import Vm
 from runners.node.node import open_node
 from runners.plan.case import Case
 from runners.plan.command_line import Launch, build_launch
+from runners.plan.engines.base import ON_NODE, Engine
+from runners.plan.engines.guest import Vcpus
 from runners.plan.plan import Plan
-from runners.study.extras import IN_GUESTS, SCHEMA, ContendedLines
+from runners.study.extras import SCHEMA, ContendedLines
 from tests.runners import cases
 from tests.runners.c2c_recordings import need_perf
 from tests.runners.fake_commands import install
@@ -50,7 +51,7 @@ def plan_of(
     *sizes: str,
     app: App | None = None,
     collect: tuple[str, ...] = ("perf", "c2c"),
-    vm: Vm | None = None,
+    engine: Engine = ON_NODE,
 ) -> Plan:
     """Return a plan with a case a size, of an app that shares cache lines."""
     made = app or App("shared", "shared lines", {"plain": PLAIN}, {}, c2c=True, limit_s=20)
@@ -64,10 +65,11 @@ def plan_of(
             mapping=cases.UNPINNED,
             mechanism=None,
             cpus=CPUS,
+            engine=engine,
         )
         for number, size in enumerate(sizes, start=1)
     )
-    return Plan(cases.study(collect=collect, vm=vm), rows, (), {})
+    return Plan(cases.study(collect=collect), rows, (), {})
 
 
 def make(
@@ -171,10 +173,12 @@ def test_only_studies_and_apps_that_ask_are_looked_at(tmp_path: Path) -> None:
 
 def test_cases_in_guests_are_not_looked_at(tmp_path: Path, commands: Path) -> None:
     install(commands, "perf", "exit 0")
-    plan = plan_of("small", vm=Vm(cpus=1, memory_mib=256))
+    plan = plan_of("small", engine=Vcpus(cases.UNPINNED, CPUS, 1, 256))
     lines = ContendedLines(plan, NODE, tmp_path / "c2c")
     make(lines)
-    assert kept(lines.folder)["unavailable.json"]["unavailable"] == {"lines": IN_GUESTS}
+    assert kept(lines.folder)["unavailable.json"]["unavailable"] == {
+        "lines": "cases in guests are not looked at with perf c2c"
+    }
 
 
 @pytest.mark.parametrize(

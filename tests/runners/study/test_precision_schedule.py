@@ -16,7 +16,9 @@ from scipy import stats
 
 from configs.mapping import Mapping
 from configs.repetitions import Precision
-from runners.plan.case import Case, Vcpus
+from runners.plan.case import Case
+from runners.plan.engines.base import ON_NODE, Engine
+from runners.plan.engines.guest import Vcpus
 from runners.plan.plan import Plan
 from runners.plan.runs import PlannedRun
 from runners.study.history import History
@@ -60,15 +62,16 @@ def keys(records: Sequence[dict[str, Any]]) -> list[tuple[str, bool, int]]:
 def plan_of(order: str, seed: int, precision: Precision | None, guests: bool) -> Plan:
     """Return a plan of two tables under two governors, or of two tables in two boots of a guest."""
     cases = []
+    boots: list[tuple[Engine, str]]
     if guests:
         boots = [
             (Vcpus(mapping, (0, 1), 2, 512), "current")
             for mapping in (UNPINNED, Mapping("pcores-set", "pcores", "set"))
         ]
     else:
-        boots = [(None, "performance"), (None, "powersave")]  # type: ignore[list-item]
+        boots = [(ON_NODE, "performance"), (ON_NODE, "powersave")]
     for table in (1, 2):
-        for vcpus, governor in boots:
+        for engine, governor in boots:
             for number, mapping in enumerate(PUBLISHED[:3], 1):
                 cases.append(
                     case(
@@ -77,7 +80,7 @@ def plan_of(order: str, seed: int, precision: Precision | None, guests: bool) ->
                         threads=table,
                         mapping=mapping,
                         governor=governor,
-                        vcpus=vcpus,
+                        engine=engine,
                     )
                 )
     asked = study(repetitions=MOST, order=order, seed=seed, precision=precision)
@@ -98,7 +101,7 @@ WORLDS = st.builds(
 
 
 def group(one: Case) -> tuple[object, ...]:
-    return one.table, one.governor, one.vcpus
+    return one.table, one.governor, one.engine
 
 
 def is_baseline(one: Case) -> bool:

@@ -15,7 +15,7 @@ import pytest
 
 from base.cpulist import format_cpulist
 from configs.mapping import Mapping
-from runners.plan.case import Vcpus
+from runners.plan.engines.guest import Vcpus
 from runners.vm.vcpus import Placing, VcpuSampler, place
 from tests.support.studies import two_cpus
 from tests.support.wait import until
