@@ -96,8 +96,8 @@ def _checked(answer: Answer) -> Answer:
         raise ValueError("windows_ns has no windows")
     if answer.proof.verdict not in _VERDICTS:
         raise ValueError("verdict is none")
-    if any(trace.rank for trace in answer.threads):
-        raise ValueError("threads has ranks")
+    if any(trace.team for trace in answer.threads):
+        raise ValueError("threads has several teams")
     proof = Proof(answer.proof.verdict, _line(answer.proof.reason))
     return replace(answer, problem=_line(answer.problem), proof=proof)
 

@@ -147,7 +147,7 @@ class Collectors:
                 _known_cpu_s(run),
                 run.cost,
                 energy.fields.get("power_pkg_w"),
-                {thread.pid for thread in run.threads} if run.ranks else (),
+                {thread.pid for thread in run.threads} if run.teams else (),
             ),
         ]
 

@@ -13,15 +13,15 @@ import contextlib
 import os
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from base.decoding import Amount, ClockNs, Count, Cpu
 from base.errors import ShortageError, shortage_in, shortage_of
 from runners.execution.output_file import OutputFile, working_folder, written_text
-from runners.execution.rank_processes import RankProcesses
+from runners.execution.processes import Processes, start_processes
 from runners.execution.region_marks import RegionMarks, SeenRegions
-from runners.execution.witness import Ending, LaunchError, WitnessProcess
+from runners.execution.witness import Ending, LaunchError
 from runners.measure.conditions.cpu_time import CostClock, HarnessCost
 from runners.measure.meter import Meter, Meters
 from runners.measure.perf.stat import Perf, start_perf
@@ -47,8 +47,8 @@ class Observation:
     when the engine found the run invalid, else None. `check_failure` is why the check command
     rejected the result; empty when it accepted it, or was not run. `course` is the sampler's,
     `thread_libraries` are those that were looked for. The other fields are those of Samples, Ending
-    and Perf. `ranks` has how each rank of an MPI job ended, `launcher_cpu_s` the CPU time of
-    its launcher's own processes. `perf_output` is what was counted outside all `regions`.
+    and Perf. `teams` has how each of the processes ended that a launcher started side by side,
+    `facts` what the launcher took. `perf_output` is what was counted outside all `regions`.
     `window_ns` is the program's window by CLOCK_MONOTONIC, 0 where not known, and `co_run` what was
     seen of the co-runner, if there was one.
     """
@@ -72,8 +72,8 @@ class Observation:
     drops_children: bool = False
     course: tuple[Point, ...] = ()
     thread_libraries: tuple[str, ...] = ()
-    ranks: tuple[Ending, ...] = ()
-    launcher_cpu_s: Amount | None = None
+    teams: tuple[Ending, ...] = ()
+    facts: dict[str, Amount] = field(default_factory=dict)
     regions: SeenRegions | None = None
     window_ns: tuple[ClockNs, ClockNs] = (0, 0)
     co_run: CoRun | None = None
@@ -140,7 +140,8 @@ def execute(
         OutputFile() as err,
         OutputFile() as log,
     ):
-        process = _start(harness.witness, launch, (out, err, log), folder, regions)
+        files = out.file, err.file, log.file
+        process = start_processes(harness.witness, launch, files, folder, regions)
         perf: Perf | None = None
         try:
             # After the launch: the launcher, and through it the program, would inherit this mask.
@@ -168,28 +169,8 @@ def execute(
         return replace(seen, stdout=seen.stdout + written_text(folder, launch.writes))
 
 
-def _start(
-    witness: Path,
-    launch: Launch,
-    streams: tuple[OutputFile, OutputFile, OutputFile],
-    folder: Path | None,
-    regions: RegionMarks | None,
-) -> WitnessProcess | RankProcesses:
-    """Start the launcher, and stop the program, or all its ranks, before the exec."""
-    out, err, log = (stream.file for stream in streams)
-    if launch.mpi:
-        # The launcher of ranks passes on what they print, with messages of its own.
-        return RankProcesses(witness, launch, out, err, folder)
-    environment = launch.environment
-    inherited: tuple[int, ...] = ()
-    if regions:
-        environment, inherited = environment | regions.environment, (regions.descriptor,)
-    started = (witness, launch.launcher, launch.program, environment)
-    return WitnessProcess(*started, out, err, log, folder=folder, inherited=inherited)
-
-
 def _observe(
-    process: WitnessProcess | RankProcesses,
+    process: Processes,
     perf: Perf | None,
     limit_s: float,
     harness: Harness,
@@ -218,7 +199,6 @@ def _observe(
         unmet = events.unmet(trace.tid for trace in sampler.threads)
     perf_output = perf.finish() if perf else ""
     ending = process.reap()
-    ranks = process if isinstance(process, RankProcesses) else None
     return Observation(
         ending=ending,
         timed_out=timed_out,
@@ -237,15 +217,15 @@ def _observe(
         drops_children=sampler.drops_children,
         course=sampler.course,
         thread_libraries=libraries.names if libraries else (),
-        ranks=ranks.endings if ranks else (),
-        launcher_cpu_s=ranks.launcher_cpu_s if ranks else None,
+        teams=process.endings,
+        facts=dict(process.facts),
         regions=regions.finish() if regions else None,
         window_ns=process.window_ns,
     )
 
 
 def _watch(
-    process: WitnessProcess | RankProcesses,
+    process: Processes,
     sampler: PlacementSampler,
     events: ProcessEvents,
     limit_s: float,

@@ -12,8 +12,8 @@ from base.patterns import Spans, TooSlowError, last_match, matches
 from base.text import ended_by, one_line, printable
 from configs.app import Check, Metric, Size
 from runners.execution.execute import Observation
-from runners.placement.rank_placement import prove_ranks
-from runners.placement.thread_placement import Expected, Proof, Samples, prove
+from runners.placement.team_placement import prove_teams
+from runners.placement.thread_placement import Expected, Proof, Samples
 from runners.plan.case import Case
 from runners.plan.mechanisms import mechanism_of
 from runners.plan.openmp_variables import BINDING_VARIABLES
@@ -75,7 +75,7 @@ def expected_of(case: Case) -> tuple[Expected, ...]:
 def proof_of(
     run: Observation, expected: Sequence[Expected], counts: Mapping[str, Any] | None = None
 ) -> Proof:
-    """Return whether the threads of a run were where its mapping puts them, rank by rank.
+    """Return whether the threads of a run were where its mapping puts them, team by team.
 
     `counts` holds the record's fields with perf's counts and the time of interrupts and of the
     hypervisor; None when nothing was counted. A runtime that finds the CPUs itself and says that it
@@ -97,10 +97,7 @@ def proof_of(
         run.in_ticks,
         run.drops_children,
     )
-    if run.ranks:
-        proof = prove_ranks(samples, expected, [of.cpu_s for of in run.ranks])
-    else:
-        proof = prove(samples, expected[0])
+    proof = prove_teams(samples, expected, [ending.cpu_s for ending in run.teams])
     complaint = _complaint(run.stderr)
     if complaint and proof.verdict == "violated":
         return Proof("violated", f"{proof.reason}; the OpenMP runtime says: {complaint}")

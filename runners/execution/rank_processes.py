@@ -10,7 +10,7 @@ import os
 import socket
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
@@ -98,9 +98,10 @@ class RankProcesses:
         return min(started), max(ended)
 
     @property
-    def launcher_cpu_s(self) -> float:
+    def facts(self) -> Mapping[str, float]:
         """The CPU time of the launcher's own processes while the ranks ran, in seconds."""
-        return max(0.0, self._launcher_ended_s - self._launcher_began_s)
+        used_s = max(0.0, self._launcher_ended_s - self._launcher_began_s)
+        return {"launcher_cpu_s": round(used_s, 2)}
 
     def go(self) -> None:
         """Let all ranks start."""

@@ -264,6 +264,16 @@ class WitnessProcess(Witness):
         """The process number of the witness, the program's parent."""
         return (self.witness_pid,)
 
+    @property
+    def endings(self) -> tuple[Ending, ...]:
+        """None: the program's ending is that of the run."""
+        return ()
+
+    @property
+    def facts(self) -> Mapping[str, float]:
+        """Nothing: its launcher becomes the witness."""
+        return {}
+
     def close(self) -> None:
         """End all processes; when the command pipe closes, the witness kills the program."""
         super().close()

@@ -61,7 +61,7 @@ class PlacementSampler:
         A mask that was never set names every CPU that could be plugged in, but the kernel uses only
         the online ones (Linux kernel/sched/core.c, sched_getaffinity). With `descendants_only` the
         processes themselves are not sampled: each is a witness, to which the kernel reparents every
-        process whose parent has ended. The witnesses of an MPI job are in the order of their ranks.
+        process whose parent has ended. The witnesses of several teams are in their order.
         `libraries` looks at what the processes load.
         """
         self._proc = str(proc)
@@ -122,8 +122,8 @@ class PlacementSampler:
         self._look_for_hotplug()
         self._before, self._present, self._links = self._present, {}, {}
         pids = []
-        for rank, root in enumerate(self._roots):
-            pids += self._look_at_family(root, rank, at_end)
+        for team, root in enumerate(self._roots):
+            pids += self._look_at_family(root, team, at_end)
         if self._libraries:
             self._libraries.look(pids)
         self._looked_s = now = self._clock()
@@ -135,13 +135,13 @@ class PlacementSampler:
         if not at_end:
             self._course.add(now, self._cpu_s_on)
 
-    def _look_at_family(self, root: int, rank: int, at_end: bool) -> list[int]:
+    def _look_at_family(self, root: int, team: int, at_end: bool) -> list[int]:
         """Look at a process and its descendants; return their numbers."""
         pids = [root]
         for pid in pids:
             for tid in self._tids(pid):
                 if pid != root or not self._descendants_only:
-                    self._look_at(pid, tid, rank, at_end)
+                    self._look_at(pid, tid, team, at_end)
                 pids.extend(self._children(pid, tid))
         return pids
 
@@ -175,7 +175,7 @@ class PlacementSampler:
         text = _read(f"{self._proc}/{pid}/task/{tid}/children", whole=True)
         return [int(child) for child in text.split() if child.isdigit()]
 
-    def _look_at(self, pid: int, tid: int, rank: int, at_end: bool) -> None:
+    def _look_at(self, pid: int, tid: int, team: int, at_end: bool) -> None:
         base = f"{self._proc}/{pid}/task/{tid}"
         status = _read(f"{base}/status")
         allowed = self._usable(status)
@@ -189,7 +189,7 @@ class PlacementSampler:
             if len(self._traces) >= MAX_THREADS:
                 self.overflowed = True
                 return
-            trace = self._traces[key] = ThreadTrace(tid, pid, first_look=self.samples, rank=rank)
+            trace = self._traces[key] = ThreadTrace(tid, pid, first_look=self.samples, team=team)
         trace.last_look = self.samples
         self._present[key] = now = self._clock()
         if tid == pid and not self.drops_children:

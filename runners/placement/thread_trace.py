@@ -41,7 +41,8 @@ class ThreadTrace:
     has the looks at which it worked or waited for a CPU only, each with the time since the look
     before. `cpu_s_on` has its CPU time by CPU, without the look at the program's end. `pace` is the
     share of the time that it worked when it was last looked at: 1 where it was at work, else that
-    since the look before. `rank` is that of an MPI job. Times are in seconds, looks are numbered.
+    since the look before. `team` is that of its process, 0 of the only one.
+    Times are in seconds, looks are numbered.
     """
 
     tid: Count
@@ -52,7 +53,7 @@ class ThreadTrace:
     gone_s: Amount = 0.0
     runnable: dict[Count, Amount] = field(default_factory=dict)
     cpu_s_on: dict[Cpu, Amount] = field(default_factory=dict)
-    rank: Count = 0
+    team: Count = 0
     pace: Amount = 1.0
 
     @property

@@ -81,8 +81,7 @@ def run_record(
     }
     if launch.co_runner:
         record["co_runner_command"] = list(launch.co_runner.command)
-    if observed.launcher_cpu_s is not None:
-        record["launcher_cpu_s"] = round(observed.launcher_cpu_s, 2)
+    record |= observed.facts
     of_states = (after, _state_before(before, after), _scheduler(before, after))
     parts = (_time_and_usage(ending), *of_states, *collected)
     return _with_measured(Reading(record, unavailable), parts)
@@ -221,11 +220,11 @@ def _placement_fields(
     processes = list(dict.fromkeys(thread.pid for thread in observed.threads))
     at_work = max(
         surplus_team(
-            (thread for thread in observed.threads if thread.rank == rank),
+            (thread for thread in observed.threads if thread.team == team),
             of,
             observed.ending.elapsed_s,
         )
-        for rank, of in enumerate(expected)
+        for team, of in enumerate(expected)
     )
     return {
         "verdict": proof.verdict,
@@ -235,8 +234,8 @@ def _placement_fields(
         **({"in_ticks": True} if observed.in_ticks else {}),
         "threads": [
             {"process": processes.index(thread.pid)}
-            | ({"rank": thread.rank} if observed.ranks else {})
-            | _thread_fields(thread, expected[thread.rank])
+            | ({"rank": thread.team} if observed.teams else {})
+            | _thread_fields(thread, expected[thread.team])
             for thread in observed.threads
         ],
     }

@@ -24,7 +24,7 @@ def read_observation(message: object) -> Observation:
         observed = complete(message, Observation)
     except ValueError as error:
         raise ChannelError(f"sent no observation: {error}") from error
-    if observed.ranks or any(trace.rank for trace in observed.threads):
+    if observed.teams or observed.facts or any(trace.team for trace in observed.threads):
         raise ChannelError("sent ranks of MPI, which no guest starts")
     return observed
 

@@ -95,7 +95,7 @@ def test_what_is_no_job_is_refused(message: dict[str, Any]) -> None:
         {"proof": {"verdict": "fine", "reason": ""}},
         {"proof": []},
         {"threads": [{}]},
-        {"threads": [{**message_of(SEEN)["threads"][0], "rank": 1}]},
+        {"threads": [{**message_of(SEEN)["threads"][0], "team": 1}]},
         {"threads": [{**message_of(SEEN)["threads"][0], "tid": -1}]},
     ],
     ids=str,

@@ -253,8 +253,9 @@ def test_a_qemu_that_hangs_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     "sent",
     [
-        {"ranks": [MESSAGE["ending"]]},
-        {"threads": [MESSAGE["threads"][0] | {"rank": 5}]},
+        {"teams": [MESSAGE["ending"]]},
+        {"facts": {"launcher_cpu_s": 1.0}},
+        {"threads": [MESSAGE["threads"][0] | {"team": 5}]},
     ],
 )
 def test_a_guest_has_no_ranks(sent: dict[str, Any]) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from runners.placement.rank_placement import prove_ranks
+from runners.placement.team_placement import prove_teams
 from runners.placement.thread_placement import Expected, Proof, Samples
 from runners.placement.thread_trace import Mask, Stay, ThreadTrace
 
@@ -17,7 +17,7 @@ LOOKS = 100
 def steady(tid: int, mask: Mask, cpu: int, rank: int, cpu_s: float = 4.0) -> ThreadTrace:
     """Return a thread that was on one CPU under one mask in all looks."""
     stay = Stay(mask, LOOKS, Counter({cpu: LOOKS}), cpu_s, cpu_s)
-    return ThreadTrace(tid, tid, [stay], 1, LOOKS, rank=rank)
+    return ThreadTrace(tid, tid, [stay], 1, LOOKS, team=rank)
 
 
 def visitor(tid: int, home: int, away: int, away_s: float, rank: int) -> ThreadTrace:
@@ -27,7 +27,7 @@ def visitor(tid: int, home: int, away: int, away_s: float, rank: int) -> ThreadT
         Stay((away,), 3, Counter({away: 3}), 0.1 + away_s, away_s),
         Stay((home,), 92, Counter({home: 92}), 4.0, 3.9 - away_s),
     ]
-    return ThreadTrace(tid, tid, stays, 1, LOOKS, rank=rank)
+    return ThreadTrace(tid, tid, stays, 1, LOOKS, team=rank)
 
 
 def samples(*threads: ThreadTrace, **more: object) -> Samples:
@@ -86,7 +86,7 @@ def pinned(*cpus: int) -> list[Expected]:
 def test_ranks_are_proved_one_by_one(
     threads: list[ThreadTrace], expected: list[Expected], proof: Proof
 ) -> None:
-    assert prove_ranks(samples(*threads), expected, [4.0] * len(expected)) == proof
+    assert prove_teams(samples(*threads), expected, [4.0] * len(expected)) == proof
 
 
 def test_a_short_run_is_not_proved_by_what_mpi_did_when_it_started() -> None:
@@ -94,14 +94,14 @@ def test_a_short_run_is_not_proved_by_what_mpi_did_when_it_started() -> None:
         Stay((0,), 50, Counter({0: 50}), 0.5, 0.5),
         Stay((1,), 50, Counter({1: 50}), 0.55, 0.05),
     ]
-    short = ThreadTrace(7, 7, stays, 1, LOOKS, rank=0)
-    proof = prove_ranks(samples(short), pinned(0), [0.55])
+    short = ThreadTrace(7, 7, stays, 1, LOOKS, team=0)
+    proof = prove_teams(samples(short), pinned(0), [0.55])
     assert proof.verdict == "unproved"
     assert proof.reason.endswith(
         "; MPI may have moved it when it started: a larger size would show it"
     )
     # Any other program is not moved by its start.
-    assert prove_ranks(samples(short), [Expected("pin", (0,), 1)], [0.55]).verdict == "violated"
+    assert prove_teams(samples(short), [Expected("pin", (0,), 1)], [0.55]).verdict == "violated"
 
 
 @pytest.mark.parametrize(
@@ -130,5 +130,5 @@ def test_what_the_looks_do_not_show_leaves_ranks_unproved(
     cpu_s: list[float], more: dict[str, float | None], reason: str
 ) -> None:
     seen = samples(steady(7, (0,), 0, 0), steady(8, (1,), 1, 1), **more)
-    proof = prove_ranks(seen, pinned(0, 1), cpu_s)
+    proof = prove_teams(seen, pinned(0, 1), cpu_s)
     assert proof == (Proof("unproved", reason) if reason else Proof("proved"))

@@ -1,4 +1,4 @@
-"""Proves, rank by rank, whether the threads of an MPI job were where its mapping puts them. Pure.
+"""Proves, team by team, whether the threads of a run were where its mapping puts them. Pure.
 
 Ranks of their own CPUs share no core. The usual trap is another one: a runtime that binds threads
 in every rank from the same first CPU on, because nothing has told the ranks apart.
@@ -22,14 +22,17 @@ from runners.placement.thread_placement import (
 )
 
 
-def prove_ranks(
+def prove_teams(
     samples: Samples, expected: Sequence[Expected], cpu_s: Sequence[float | None]
 ) -> Proof:
-    """Compare the samples of all ranks with what the mapping promises to each of them.
+    """Compare the samples of all teams with what the mapping promises to each of them.
 
-    `cpu_s` has the CPU seconds of each rank at its end. A rank that is elsewhere decides over one
+    `cpu_s` has the CPU seconds of each rank at its end; it is empty where a program is the only
+    one. A rank that is elsewhere decides over one
     that is not proved. perf counts all ranks together, so its counts are compared with the sums.
     """
+    if not cpu_s:
+        return prove(samples, expected[0])
     parts = [_of_rank(samples, rank, cpu_s[rank]) for rank in range(len(expected))]
     proofs = [prove(part, of) for part, of in zip(parts, expected, strict=True)]
     for verdict in ("violated", "unproved"):
@@ -53,7 +56,7 @@ def _of_rank(samples: Samples, rank: int, cpu_s: float | None) -> Samples:
     """Return the samples of one rank, without what is known of all ranks together only."""
     return replace(
         samples,
-        threads=[thread for thread in samples.threads if thread.rank == rank],
+        threads=[thread for thread in samples.threads if thread.team == rank],
         cpu_s=cpu_s,
         task_clock_s=None,
         migrations=None,
