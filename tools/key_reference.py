@@ -18,11 +18,12 @@ from typing import get_type_hints
 from msgspec import NODEFAULT, Struct
 
 from analysis.measures import MEASURES, Measure, csv_column
+from analysis.records.engines import RECORD_FIELDS
 from analysis.tables import tidy_runs
 from base.decoding import plain_type
 from base.files import write_atomically
 from configs.decoding import Key, bare, keys_of
-from runners.records.record import Placement, Record, names_by_group
+from runners.records.record import ENGINES, Placement, Record, names_by_group
 from tools import command_reference
 from tools.study_schema import Meaning, meanings
 
@@ -100,7 +101,7 @@ def _rows(declared: type, names: Iterable[str] | None = None) -> list[tuple[list
     for name in hints if names is None else names:
         kind, _ = plain_type(hints[name])
         meaning = texts.get(name, Meaning()).text
-        if kind is Placement and not meaning:
+        if kind in (Placement, *ENGINES.values()) and not meaning:
             rows += [
                 ([f"{name}.{field}" for field in fields], text) for fields, text in _rows(kind)
             ]
@@ -115,8 +116,8 @@ def measure_table() -> str:
     """Return what tables average as Markdown."""
     lines = ["| name | field of the record | column of tables | in files |", "|---|---|---|---|"]
     lines += [
-        f"| `{measure.name}` | `{measure.field}` | {_heading(measure)} "
-        f"| {_names(_csv_columns(measure))} |"
+        f"| `{measure.name}` | `{RECORD_FIELDS.get(measure.field, measure.field)}` "
+        f"| {_heading(measure)} | {_names(_csv_columns(measure))} |"
         for measure in MEASURES
         if measure.statistics
     ]

@@ -9,11 +9,12 @@ import json
 import sys
 from pathlib import Path
 
+from msgspec import Struct
 from msgspec.json import schema
 
 from base.files import write_atomically
 from configs.library import CONFIGS
-from runners.records.record import Placement, Record
+from runners.records.record import ENGINES, Placement, Record
 from tools.study_schema import meanings
 
 SCHEMA = CONFIGS / "record.schema.json"
@@ -22,7 +23,8 @@ SCHEMA = CONFIGS / "record.schema.json"
 def write_schema(path: Path = SCHEMA) -> None:
     """Write the JSON Schema (draft 2020-12) of a line of a shard."""
     described = schema(Record)
-    for table in (Record, Placement):
+    tables: tuple[type[Struct], ...] = (Record, Placement, *ENGINES.values())
+    for table in tables:
         properties = described["$defs"][table.__name__]["properties"]
         for name, meaning in meanings(table).items():
             properties[name]["description"] = meaning.text

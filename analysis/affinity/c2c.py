@@ -20,7 +20,7 @@ from analysis.results.case import grouped
 from analysis.results.node_files import NodeCpus
 from analysis.words import experiments as words
 from base.decoding import decoded
-from base.text import one_line, plural, shown, team_in_words
+from base.text import one_line, plural, shown
 from configs.results_folder import C2C, C2C_UNAVAILABLE
 from runners.records.c2c_file import KINDS, LINES, C2cFile, NoC2cFile, SharedLine
 
@@ -135,7 +135,7 @@ def _case(path: Path, file: C2cFile) -> CaseLines:
         configuration["schedule"] = ""
     return CaseLines(
         case_id=file.case_id,
-        configuration=(*configuration.values(), team_in_words(case.ranks, case.threads)),
+        configuration=(*configuration.values(), case.team_in_words),
         mapping=one_line(str(case.mapping)),
         why_not=one_line(file.unavailable.get(LINES, "")),
         loads=file.sampled.loads if file.sampled else 0,

@@ -19,6 +19,7 @@ from analysis.records.columns import (
     numbers,
     unix_seconds,
 )
+from analysis.records.engines import in_columns
 from analysis.records.keys import (
     OPTIONAL_KEYS,
     ROW_KEYS,
@@ -95,10 +96,10 @@ class FrameBuilder:
 
     def add(self, record: Mapping[str, Any]) -> None:
         """Add the row of a run and those of its regions."""
-        self._add_row(record)
+        self._add_row(in_columns(record))
         if "regions" in record or record.get("region_marks") is not None:
             for region in region_records(record):
-                self._add_row(region)
+                self._add_row(in_columns(region))
 
     def _add_row(self, record: Mapping[str, Any]) -> None:
         if not _is_usable(record):

@@ -6,6 +6,7 @@ import math
 import re
 
 from analysis.measures import MAX_SHARE, STATISTICS, Statistic, csv_column
+from analysis.records.engines import RECORD_FIELDS
 from analysis.records.keys import ROW_FACTS, ROW_KEYS, SEPARATOR, TABLE_KEYS
 from analysis.records.metrics import METRIC, OF_METRIC, metric_column
 from base.text import shown, unknown_word
@@ -47,6 +48,7 @@ _EXCLUDED = (*(status for status in FINAL if status != OK), INTERRUPTED)
 _EXCLUSION = re.compile(rf"(?:{'|'.join(_EXCLUDED)}): {_COUNT.pattern}", re.ASCII)
 # The most that a run may have of each measure.
 _MOST = largest_numbers()
+_MOST |= {column: _MOST[field] for column, field in RECORD_FIELDS.items() if field in _MOST}
 _ALLOWED = {
     **{
         f"{prefix}{name}": words

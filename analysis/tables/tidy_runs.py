@@ -18,6 +18,7 @@ import pandas as pd
 
 from analysis.format.table import csv_value
 from analysis.measures import OF_KINDS, PLAIN
+from analysis.records.engines import COLUMN_OF
 from analysis.records.files import write_file
 from analysis.records.frame import COLUMNS_OF_KINDS
 from analysis.records.keys import SEPARATOR
@@ -27,11 +28,10 @@ from analysis.records.runs import MADE_ON, Runs, are_good
 from analysis.results.instruments import off_fields
 from analysis.results.sources import read_folder
 from base import PINSTUDY
-from base.decoding import plain_type
 from base.errors import UserError
 from base.text import one_line
 from runners.records.reader import shards_of
-from runners.records.record import FIELDS
+from runners.records.record import WHOLE_NUMBERS
 
 CSV, PARQUET = ".csv", ".parquet"
 
@@ -152,7 +152,7 @@ MORE_COLUMNS = (
 )
 _NAMES = tuple(name for group in COLUMNS for name in group.names)
 _SEPARATORS = dict.fromkeys(("rank_cpus", "settings", "settings_read"), SEPARATOR)
-_WHOLE = frozenset(field.name for field in FIELDS if plain_type(field.type)[0] is int)
+_WHOLE = frozenset(COLUMN_OF.get(name, name) for name in WHOLE_NUMBERS)
 # From here on, floats cannot represent every whole number.
 _MOST_WHOLE = 2.0**53
 

@@ -145,7 +145,7 @@ def _print_row(row: dict[str, Any]) -> None:
         return
     about = duration(row["estimate_s"])
     # Ranks that share all CPUs have one list.
-    cpus = " | ".join(dict.fromkeys(row.get("rank_cpus", [row["cpus"]])))
+    cpus = " | ".join(dict.fromkeys(row.get("ranks", {}).get("cpus", [row["cpus"]])))
     say(f"{start}  CPUs {cpus}  about {about} a run")
     say(f"      {row['shell_line']}")
     if "co_runner_shell_line" in row:
@@ -172,10 +172,10 @@ def _co_runner(row: dict[str, Any]) -> str:
 
 def _guest(row: dict[str, Any]) -> str:
     """Return the CPUs of a row's guest; empty for a row without a guest."""
-    if "vcpu_mapping" not in row:
+    if (guest := row.get("guest")) is None:
         return ""
-    cpus = f" on CPUs {row['vcpu_cpus']}" if row["vcpu_cpus"] else ""
-    return f"{row['vm_cpus']} vCPUs {row['vcpu_mapping']}{cpus}; in the guest: "
+    cpus = f" on CPUs {guest['cpus']}" if guest["cpus"] else ""
+    return f"{guest['vcpus']} vCPUs {guest['mapping']}{cpus}; in the guest: "
 
 
 @click.command("run")

@@ -101,7 +101,7 @@ class RankProcesses:
     def facts(self) -> Mapping[str, float]:
         """The CPU time of the launcher's own processes while the ranks ran, in seconds."""
         used_s = max(0.0, self._launcher_ended_s - self._launcher_began_s)
-        return {"launcher_cpu_s": round(used_s, 2)}
+        return {"ranks.launcher_cpu_s": round(used_s, 2)}
 
     def go(self) -> None:
         """Let all ranks start."""

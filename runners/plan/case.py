@@ -159,7 +159,7 @@ def case_fields(case: Case) -> dict[str, object]:
         "governor": case.governor,
         "schedule": case.schedule,
         "wait_policy": case.wait_policy,
-        **case.engine.facts(case),
+        **({case.engine.group: case.engine.facts(case)} if case.engine.group else {}),
     }
     if asked := case.settings.asked:
         fields["settings"] = asked

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 
 from base.decoding import Count, Cpu, Text
+from base.text import team_in_words
 
 # Only the lines with most HITM are kept; the others have too few to matter.
 MAX_LINES = 50
@@ -54,6 +55,12 @@ class Sampled(Struct, frozen=True):
             raise ValueError("hitm: local and remote HITM do not add up")
 
 
+class SampledRanks(Struct, frozen=True):
+    """The ranks of what was run."""
+
+    number: Annotated[int, Meta(ge=1, le=2**53)]
+
+
 class SampledCase(Struct, frozen=True):
     """What was run under perf c2c."""
 
@@ -65,8 +72,13 @@ class SampledCase(Struct, frozen=True):
     schedule: Word
     wait_policy: Word
     governor: Word
-    ranks: Annotated[int, Meta(ge=1, le=2**53)] | None = None
+    ranks: SampledRanks | None = None
     no_schedule: bool = False
+
+    @property
+    def team_in_words(self) -> str:
+        """What ran at a time: `4 threads`, `2 ranks of 4 threads`."""
+        return team_in_words(self.ranks.number if self.ranks else None, self.threads)
 
 
 class C2cFile(Struct, frozen=True, kw_only=True):

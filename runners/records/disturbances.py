@@ -81,7 +81,7 @@ def _is_much(seconds: float, record: Mapping[str, Any]) -> bool:
     """Whether seconds on a run's CPUs exceed the counting error and 1 % of its own CPU time."""
     if seconds <= RESOLUTION_S:
         return False
-    cpus = record.get("vcpu_cpus") or record.get("cpus") or ""
+    cpus = (record.get("guest") or {}).get("cpus") or record.get("cpus") or ""
     if (co_runner := record.get("co_runner_cpus")) and cpus:
         cpus = f"{cpus},{co_runner}"
     used_s = [record.get(name) for name in ("user_s", "system_s")]

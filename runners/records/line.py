@@ -20,7 +20,7 @@ import msgspec
 from msgspec import NODEFAULT
 
 from base.decoding import dict_type, plain_type
-from runners.records.record import FIELDS, NAMES, SCHEMA, STANDS_FOR, Record
+from runners.records.record import ENGINES, FIELDS, NAMES, SCHEMA, STANDS_FOR, Record
 from runners.records.status import RUN_STATUSES
 
 _CHECKSUM = re.compile(rb',"crc32":"[0-9a-f]{8}"}\n')
@@ -28,6 +28,10 @@ _CHECKSUM_BYTES = len(b',"crc32":"01234567"}\n')
 # Without the value, which may differ in each of a thousand records.
 _WRONG = "what the record says is impossible"
 _TYPES = {field.name: field.type for field in FIELDS}
+_TYPES_OF = {
+    name: {field.name: field.type for field in msgspec.structs.fields(group)}
+    for name, group in ENGINES.items()
+}
 # Decodes and checks a line in one pass.
 _DECODER = msgspec.json.Decoder(dict_type(Record))
 _DEFAULTS = {
@@ -127,7 +131,7 @@ def _checked(
         record = _without_impossible_values(declared)
     if why := _missing_reason(record):
         return InvalidLine(why)
-    if "unavailable" in record:
+    if record.get("unavailable"):
         record["unavailable"] = _in_full(record)
     return record
 
@@ -166,12 +170,26 @@ def _possible(name: str, value: object, declared: Any) -> tuple[Any, list[str]]:
     """
     if _is_of(value, declared):
         return value, []
+    if name in ENGINES and isinstance(value, dict):
+        return _possible_group(name, value)
     plain, _ = plain_type(declared)
     if not isinstance(value, dict) or get_origin(plain) is not dict:
         return None, [name]
     kind = get_args(plain)[1]
     kept = {key: item for key, item in value.items() if _is_of(item, kind)}
     return kept, [name, *(f"{name}.{key}" for key in value.keys() - kept.keys())]
+
+
+def _possible_group(group: str, values: Mapping[str, Any]) -> tuple[Any, list[str]]:
+    """Return what is possible of a group's fields, and the names of those that are not."""
+    kept, wrong = {}, []
+    for name, declared in _TYPES_OF[group].items():
+        if name in values:
+            possible, names = _possible(f"{group}.{name}", values[name], declared)
+            wrong += names
+            if not names or possible:
+                kept[name] = possible
+    return kept, wrong
 
 
 def _is_of(value: object, declared: Any) -> bool:  # noqa: ANN401

@@ -69,7 +69,7 @@ class PlacedRuns:
 def verdict_of(record: Mapping[str, Any], name: str = "placement") -> str | None:
     """Return the verdict of a record's placement.
 
-    `name` is `placement`, or `vcpu_placement` for a guest's virtual CPUs.
+    `name` is `placement`, or the column of another.
     """
     verdict: str | None = (record.get(name) or {}).get("verdict")
     return UNSEEN if verdict == UNPROVED and "imported" in record else verdict

@@ -102,6 +102,51 @@ class Placement(Struct, kw_only=True):
     """whether none of these is a virtual CPU's"""
 
 
+class Ranks(Struct, kw_only=True):
+    """The ranks of an MPI program."""
+
+    number: FromOne | None = None
+    """only of an MPI program: number of ranks, each of so many `threads`; their launcher"""
+    mpi: str | None = None
+    cpus: list[str] | None = None
+    """the CPUs of each rank; how the mapping divides them, if it says so"""
+    by: str | None = None
+    launcher_cpu_s: CpuTime | None = None
+    """CPU time of the launcher, no part of the ranks'"""
+
+
+class Guest(Struct, kw_only=True):
+    """The guest that a program ran in."""
+
+    vcpus: FromOne | None = None
+    """only in a guest: its virtual CPUs and memory; `cpus` above are the guest's"""
+    memory_mib: FromOne | None = None
+    accelerator: str | None = None
+    """`kvm`, or `tcg` for emulation; emulated runs are cases and tables of their own"""
+    mapping: str | None = None
+    """where the virtual CPUs should be, how tightly they are bound, and the host's CPUs"""
+    selection: str | None = None
+    binding: str | None = None
+    cpus: str | None = None
+    kernel: str | None = None
+    """the guest's; version of QEMU"""
+    qemu: str | None = None
+    boot_s: Seconds | None = None
+    """seconds of its boot"""
+    cpu_s: CpuTime | None = None
+    """CPU seconds of all of QEMU during the run"""
+    placement: Placement | None = None
+    """as `placement`, of the virtual CPUs' threads on the host (`vcpu`: its number)"""
+    migrations: Count | None = None
+    """of the virtual CPUs' threads, counted by the host. `cycles`, `instructions`, `cache_misses`,
+    `residency`, `freq_ghz` and `counters` are also of these threads; the record's own `migrations`,
+    `context_switches`, `page_faults` and `task_clock_s` are of the program in its guest"""
+    context_switches: Count | None = None
+    clock: dict[str, Number] | None = None
+    """`window_s`, `drift_s`, `uncertainty_s`: how far the guest's clock drifted from the host's
+    around the run"""
+
+
 class RaceSeen(Struct, kw_only=True):
     """What a race knows of a run beside its value."""
 
@@ -232,12 +277,6 @@ class CaseFields(Identity):
     settings: dict[str, str] | None = None
     """[settings](settings.md#settings-as-factors) that the study asks for beside the governor:
     `{"epp": "power"}`"""
-    ranks: FromOne | None = None
-    """only of an MPI program: number of ranks, each of so many `threads`; their launcher; CPUs of
-    each rank; how the mapping divides them, if it says so"""
-    mpi: str | None = None
-    rank_cpus: list[str] | None = None
-    ranks_by: str | None = None
     algorithm: str | None = None
     """what the program computes, if the app has another name: `lulesh` for `lulesh-llnl`"""
     no_schedule: bool | None = None
@@ -273,24 +312,14 @@ class CoRunner(CaseFields):
     most CPU time"""
 
 
-class GuestCase(CoRunner):
-    """case in a guest."""
+class Engine(CoRunner):
+    """engine."""
 
-    engine: str | None = None
-    """`vm`; absent for runs on the node itself"""
-    vm_cpus: FromOne | None = None
-    """virtual CPUs and memory of the guest; `cpus` above are the guest's"""
-    vm_memory_mib: FromOne | None = None
-    vm_accelerator: str | None = None
-    """`kvm`, or `tcg` for emulation; emulated runs are cases and tables of their own"""
-    vcpu_mapping: str | None = None
-    """where the virtual CPUs should be, how tightly they are bound, and the host's CPUs"""
-    vcpu_selection: str | None = None
-    vcpu_binding: str | None = None
-    vcpu_cpus: str | None = None
+    ranks: Ranks | None = None
+    guest: Guest | None = None
 
 
-class Launch(GuestCase):
+class Launch(Engine):
     """launch."""
 
     command: list[str] | None = None
@@ -352,8 +381,6 @@ class Times(Outcome):
     """CPU time of the program and all its descendants, daemons included, after all had ended"""
     task_clock_s: CpuTime | None = None
     """CPU time that perf counted"""
-    launcher_cpu_s: CpuTime | None = None
-    """CPU time of the launcher of MPI ranks, no part of theirs"""
 
 
 class Counters(Times):
@@ -386,24 +413,7 @@ class Counters(Times):
     both"""
 
 
-class Guest(Counters):
-    """guest."""
-
-    vm: Object | None = None
-    """`kernel`, `qemu`, `boot_s`; `cpu_s`: CPU seconds of all of QEMU during the run"""
-    vcpu_placement: Placement | None = None
-    """as `placement`, of the virtual CPUs' threads on the host (`vcpu`: its number)"""
-    vcpu_migrations: Count | None = None
-    """of the virtual CPUs' threads, counted by the host. `cycles`, `instructions`, `cache_misses`,
-    `residency`, `freq_ghz` and `counters` are also of these threads; `migrations`,
-    `context_switches`, `page_faults` and `task_clock_s` are of the program in its guest"""
-    vcpu_context_switches: Count | None = None
-    clock: dict[str, Number] | None = None
-    """`window_s`, `drift_s`, `uncertainty_s`: how far the guest's clock drifted from the host's
-    around the run"""
-
-
-class Energy(Guest):
+class Energy(Counters):
     """energy."""
 
     energy_pkg_j: PackageJoules | None = None
@@ -591,6 +601,16 @@ STANDS_FOR: Mapping[str, tuple[str, ...]] = {
 
 FIELDS = fields(Record)
 NAMES = frozenset(field.name for field in FIELDS)
+# The groups that only runs of an engine have; each of their fields is checked by itself, and named
+# `ranks.number` where it is absent with a reason.
+ENGINES: dict[str, type[Struct]] = {"ranks": Ranks, "guest": Guest}
+
+_PLAIN_TYPES = {field.name: plain_type(field.type) for field in FIELDS} | {
+    f"{group}.{field.name}": plain_type(field.type)
+    for group, declared in ENGINES.items()
+    for field in fields(declared)
+}
+WHOLE_NUMBERS = frozenset(name for name, (plain, _) in _PLAIN_TYPES.items() if plain is int)
 
 
 def names_by_group() -> dict[str, list[str]]:
@@ -608,9 +628,8 @@ def names_by_group() -> dict[str, list[str]]:
 
 def largest_numbers() -> dict[str, float]:
     """Return the largest possible number of each field that holds one number."""
-    types = {field.name: plain_type(field.type) for field in FIELDS}
     return {
         name: float(bounds[-1].le)
-        for name, (plain, bounds) in types.items()
+        for name, (plain, bounds) in _PLAIN_TYPES.items()
         if plain in (int, float) and bounds and bounds[-1].le is not None
     }

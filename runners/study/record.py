@@ -81,9 +81,8 @@ def run_record(
     }
     if launch.co_runner:
         record["co_runner_command"] = list(launch.co_runner.command)
-    record |= observed.facts
     of_states = (after, _state_before(before, after), _scheduler(before, after))
-    parts = (_time_and_usage(ending), *of_states, *collected)
+    parts = (_time_and_usage(ending), *of_states, Reading(dict(observed.facts)), *collected)
     return _with_measured(Reading(record, unavailable), parts)
 
 
@@ -110,7 +109,17 @@ def _metric_facts(app: App) -> dict[str, dict[str, str]]:
 
 def _with_measured(record: Reading, parts: Iterable[Reading]) -> dict[str, Any]:
     measured = reduce(or_, parts, record)
-    return measured.fields | {"unavailable": measured.unavailable}
+    return _grouped(measured.fields) | {"unavailable": measured.unavailable}
+
+
+def _grouped(fields: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields with `guest.kernel` in the group `guest`."""
+    found = {name: value for name, value in fields.items() if "." not in name}
+    for name, value in fields.items():
+        group, dot, inner = name.partition(".")
+        if dot:
+            found[group] = found.get(group, {}) | {inner: value}
+    return found
 
 
 def _state_before(before: Reading, after: Reading) -> Reading:

@@ -270,7 +270,7 @@ def _skipped_row(item: SkippedCase) -> dict[str, Any]:
 
 
 def _title(row: dict[str, Any]) -> str:
-    team = team_in_words(row.get("ranks"), row["threads"])
+    team = team_in_words(row.get("ranks", {}).get("number"), row["threads"])
     head = f"{row['app']} ({row['build']}), size {row['size']}, {team}"
     schedule = f", schedule {row['schedule']}" if row["takes_schedule"] else ""
     return f"{head}{schedule}, wait policy {row['wait_policy']}"

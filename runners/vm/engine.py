@@ -131,16 +131,14 @@ class VmEngine:
 
     def _facts(self, view: HostView, guest: Guest) -> Reading:
         fields: dict[str, Any] = {
-            "vm": {
-                "kernel": guest.kernel,
-                "qemu": self._qemu,
-                "boot_s": round(guest.boot_s, 3),
-                "cpu_s": round(view.qemu.ending.cpu_s or 0.0, 3),
-            },
-            "vcpu_placement": view.placement,
-            "clock": asdict(view.clock),
+            "guest.kernel": guest.kernel,
+            "guest.qemu": self._qemu,
+            "guest.boot_s": round(guest.boot_s, 3),
+            "guest.cpu_s": round(view.qemu.ending.cpu_s or 0.0, 3),
+            "guest.placement": view.placement,
+            "guest.clock": asdict(view.clock),
         }
-        reason = {"vcpu_placement": view.proof.reason}
+        reason = {"guest.placement": view.proof.reason}
         return Reading(fields, reason if view.proof.verdict == "unproved" else {})
 
 
@@ -163,4 +161,4 @@ def _only_the_programs(fields: dict[str, Any]) -> dict[str, Any]:
 
 def _renamed(fields: dict[str, Any]) -> dict[str, Any]:
     others = {name: value for name, value in fields.items() if name not in OF_THE_PROGRAM}
-    return others | {f"vcpu_{name}": fields[name] for name in OF_VCPUS_TOO if name in fields}
+    return others | {f"guest.{name}": fields[name] for name in OF_VCPUS_TOO if name in fields}

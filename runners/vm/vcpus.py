@@ -89,7 +89,7 @@ class VcpuSampler(PlacementSampler):
         return proof
 
     def fields(self, proof: Proof) -> dict[str, Any]:
-        """Return the record's field `vcpu_placement`."""
+        """Return the record's field `guest.placement`."""
         return {
             "verdict": proof.verdict,
             "looks": self.samples,

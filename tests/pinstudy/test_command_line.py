@@ -327,7 +327,8 @@ def test_the_published_guests_on_the_published_node(folder: Path) -> None:
     node = build_tree(folder, "i9-14900k-noht")
     plan = ("plan", "paper-vm", "--sysroot", str(node))
     (table,) = json.loads(pinstudy(folder, *plan, "--json").stdout)["tables"]
-    mappings = [(row["vcpu_mapping"], row["vcpu_cpus"], row["cpus"]) for row in table["rows"]]
+    guests = [(row["guest"], row["cpus"]) for row in table["rows"]]
+    mappings = [(guest["mapping"], guest["cpus"], cpus) for guest, cpus in guests]
     assert mappings == [
         ("unpinned", "0-23", "0-7"),
         ("pcores-set", "0-7", "0-7"),

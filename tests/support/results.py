@@ -64,6 +64,25 @@ UNPROVED = {
 VIOLATED = {"status": "placement-violated", "reason": "thread 7 was allowed CPU 0-1"}
 
 
+# By a column of tables the group and the field of a record.
+_GROUPS = {
+    "ranks": ("ranks", "number"),
+    "mpi": ("ranks", "mpi"),
+    "ranks_by": ("ranks", "by"),
+    "rank_cpus": ("ranks", "cpus"),
+    "launcher_cpu_s": ("ranks", "launcher_cpu_s"),
+    "vm_cpus": ("guest", "vcpus"),
+    "vm_memory_mib": ("guest", "memory_mib"),
+    "vm_accelerator": ("guest", "accelerator"),
+    "vcpu_mapping": ("guest", "mapping"),
+    "vcpu_selection": ("guest", "selection"),
+    "vcpu_binding": ("guest", "binding"),
+    "vcpu_cpus": ("guest", "cpus"),
+    "vcpu_placement": ("guest", "placement"),
+    "vcpu_migrations": ("guest", "migrations"),
+}
+
+
 def case_fields(number: int) -> Record:
     """Return the fields of the case and the node in a record of row `number`."""
     governor = "performance" if number <= 5 else "powersave"
@@ -121,11 +140,26 @@ def left_out(number: int, reason: str) -> Record:
     return case_fields(number) | {"cpus": "", "status": "skipped", "reason": reason}
 
 
+def in_groups(run: Record) -> Record:
+    """Return a record as shards have it, from one with the columns of tables beside its fields."""
+    found = {name: value for name, value in run.items() if name not in ("engine", *_GROUPS)}
+    for column, (group, name) in _GROUPS.items():
+        if (value := run.get(column)) is not None:
+            found[group] = found.get(group, {}) | {name: value}
+    reasons = run.get("unavailable")
+    if isinstance(reasons, dict):
+        found["unavailable"] = {
+            ".".join(_GROUPS.get(name, (name,))): why for name, why in reasons.items()
+        }
+    return found
+
+
 def write(folder: Path, records: Iterable[Record], attempt: int = 1) -> Path:
     """Write records as one attempt's shard of a results folder; return the shard's path."""
     (folder / "records").mkdir(parents=True, exist_ok=True)
     path = folder / "records" / f"node1-{attempt:04d}.jsonl"
-    path.write_bytes(b"".join(sealed(json.dumps(item).encode()) for item in records))
+    lines = (sealed(json.dumps(in_groups(item)).encode()) for item in records)
+    path.write_bytes(b"".join(lines))
     return path
 
 

@@ -122,7 +122,7 @@ class Engine:
         return for_programs().sentence
 
     def facts(self, case: Case) -> dict[str, Any]:
-        """Return the record's fields that say where the case ran."""
+        """Return what the record's group `group` has of the case."""
         return {}
 
 

@@ -106,12 +106,11 @@ class Vcpus(Engine):
 
     def facts(self, case: Case) -> dict[str, Any]:
         return {
-            "engine": "vm",
-            "vm_cpus": self.count,
-            "vm_memory_mib": self.memory_mib,
-            "vm_accelerator": "tcg" if self.emulated else "kvm",
-            "vcpu_mapping": self.mapping.name,
-            "vcpu_selection": self.mapping.selection,
-            "vcpu_binding": self.mapping.binding,
-            "vcpu_cpus": format_cpulist(self.cpus),
+            "vcpus": self.count,
+            "memory_mib": self.memory_mib,
+            "accelerator": "tcg" if self.emulated else "kvm",
+            "mapping": self.mapping.name,
+            "selection": self.mapping.selection,
+            "binding": self.mapping.binding,
+            "cpus": format_cpulist(self.cpus),
         }

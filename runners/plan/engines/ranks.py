@@ -95,8 +95,8 @@ class Ranks(Engine):
     def facts(self, case: Case) -> dict[str, Any]:
         by = case.mapping.ranks_by
         return {
-            "ranks": self.number,
+            "number": self.number,
             "mpi": case.build.mpi,
-            "rank_cpus": [format_cpulist(cpus) for cpus in self.cpus],
-            **({"ranks_by": by} if by else {}),
+            "cpus": [format_cpulist(cpus) for cpus in self.cpus],
+            **({"by": by} if by else {}),
         }

@@ -158,7 +158,7 @@ def test_a_table_has_the_lines_of_each_case_with_counts_and_code(tmp_path: Path)
 
 def test_cases_of_ranks_are_a_group_of_their_own_and_say_so(tmp_path: Path) -> None:
     of_ranks = case("b")
-    of_ranks["case"]["ranks"] = 2
+    of_ranks["case"]["ranks"] = {"number": 2}
     put(tmp_path, case("a"), of_ranks)
 
     titles = [group[0].title for group in read(tmp_path).groups()]

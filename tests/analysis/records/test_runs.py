@@ -279,16 +279,16 @@ def test_a_case_that_could_be_run_later_is_not_left_out(tmp_path: Path) -> None:
 
 # Of another version, study or node a record is refused, which is told elsewhere.
 REFUSED = {"schema", "study", "node_id", "node_digest"}
-OF_GUESTS = {
-    *("engine", "vm", "vcpu_placement", "vcpu_migrations", "vcpu_mapping", "vcpu_cpus", "vm_cpus"),
-    *("vm_memory_mib", "vm_accelerator", "clock"),
-}
-NAMES_WITHIN = ["P", "E", "driver", "verdict", "core_count", "core_power_limit_count"]
+OF_ENGINES = {"ranks", "guest"}
+NAMES_WITHIN = [
+    *("number", "cpus", "mapping", "vcpus", "accelerator", "placement", "migrations"),
+    *("P", "E", "driver", "verdict", "core_count", "core_power_limit_count"),
+]
 OF_DISTURBANCES = {
     *("throttle", "power_limit_note", "gate_reached", "foreign_cpu_s", "steal_s", "daemons"),
     "quota_throttled_s",
 }
-FREE = sorted({*record(), *OF_GUESTS, *OF_DISTURBANCES} - REFUSED)
+FREE = sorted({*record(), *OF_ENGINES, *OF_DISTURBANCES} - REFUSED)
 anything = st.recursive(
     st.none()
     | st.booleans()
@@ -308,7 +308,9 @@ anything = st.recursive(
 @settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60
 )
-@example({"vcpu_mapping": "\x1b[31m", "vcpu_cpus": "\x1b", "vm_accelerator": "\x1b"})
+@example({"guest": {"mapping": "\x1b[31m", "cpus": "\x1b", "accelerator": "\x1b"}})
+@example({"unavailable": None})
+@example({"ranks": {"number": 2, "mpi": "\x1b", "cpus": ["\x1b"], "by": "\x1b"}})
 @given(st.dictionaries(st.sampled_from(FREE), anything, max_size=6))
 def test_a_record_with_anything_in_its_fields_still_gives_tables(
     tmp_path: Path, fields: dict[str, Any]

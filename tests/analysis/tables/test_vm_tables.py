@@ -44,7 +44,6 @@ def guest(number: int = 1, repetition: int = 1, **fields: object) -> Record:
     base = guest_fields(number) | {
         "vcpu_migrations": 12,
         "vcpu_placement": {"verdict": "proved"},
-        "vm": {"kernel": "6.1.0", "qemu": "QEMU 7.2", "boot_s": 3.5},
     }
     return record(number, repetition, **(base | fields))
 

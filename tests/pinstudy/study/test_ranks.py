@@ -68,7 +68,9 @@ def test_one_rank_of_two_threads_and_two_of_one_are_run_proved_and_reported(
     need_mpi(mpi)
     write(tmp_path, mpi, build_ranks(mpi, tmp_path))
     pinstudy(tmp_path, "run", "ranks.yaml", status=0, **ALLOW_ROOT)
-    made = {(run["ranks"], run["threads"], run["mapping"]): run for run in records(tmp_path)}
+    made = {
+        (run["ranks"]["number"], run["threads"], run["mapping"]): run for run in records(tmp_path)
+    }
     assert sorted(made) == [
         (1, 2, "pinned"),
         (1, 2, "unpinned"),
@@ -80,9 +82,9 @@ def test_one_rank_of_two_threads_and_two_of_one_are_run_proved_and_reported(
     }, [run["unavailable"] for run in made.values()]
     pinned = made[2, 1, "pinned"]
     busy = {of["rank"]: of["allowed"] for of in pinned["placement"]["threads"] if of["cpu_s"] > 0.5}
-    assert busy == dict(enumerate(pinned["rank_cpus"]))
+    assert busy == dict(enumerate(pinned["ranks"]["cpus"]))
     assert len(set(busy.values())) == 2
-    assert pinned["mpi"] == mpi
+    assert pinned["ranks"]["mpi"] == mpi
     tables = pinstudy(tmp_path, "tables", "results/ranks", "--all").stdout
     assert f"ranks ({mpi}), size small, 1 rank of 2 threads, " in tables
     assert f"ranks ({mpi}), size small, 2 ranks of 1 thread, " in tables

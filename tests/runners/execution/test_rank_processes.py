@@ -125,7 +125,7 @@ def test_counters_are_of_all_ranks_and_not_of_the_launcher(mpi: str, program: Pa
     each_s = [of.cpu_s or 0.0 for of in seen.teams]
     assert counted_s > max(1.9, *each_s)
     assert counted_s < 1.1 * sum(each_s)
-    assert seen.facts["launcher_cpu_s"] < (seen.ending.cpu_s or 0) / 4
+    assert seen.facts["ranks.launcher_cpu_s"] < (seen.ending.cpu_s or 0) / 4
 
 
 def test_ranks_are_run_beside_many_open_files(mpi: str, program: Path) -> None:

@@ -97,7 +97,7 @@ def test_one_rank_is_told_its_places_as_a_program_is() -> None:
         launch.command[-6:]
         == ("1", "/usr/bin/taskset", "-c", "0-1", "/bin/demo-mpi", "-s", "10")[-6:]
     )
-    assert case_fields(case)["rank_cpus"] == ["0-1"]
+    assert case_fields(case)["ranks"] == {"number": 1, "mpi": "openmpi", "cpus": ["0-1"]}
 
 
 def test_places_and_variables_are_those_of_the_rank() -> None:
@@ -114,14 +114,13 @@ def test_places_and_variables_are_those_of_the_rank() -> None:
 
 def test_ranks_make_cases_of_their_own() -> None:
     fields = case_fields(launched(Mapping("m", "cores", "pin", ranks_by="kind"), "mpich")[0])
-    assert {name: fields[name] for name in ("ranks", "threads", "mpi", "ranks_by", "cpus")} == {
-        "ranks": 2,
-        "threads": 2,
+    assert (fields["threads"], fields["cpus"]) == (2, "0-1,4-5")
+    assert fields["ranks"] == {
+        "number": 2,
         "mpi": "mpich",
-        "ranks_by": "kind",
-        "cpus": "0-1,4-5",
+        "by": "kind",
+        "cpus": ["0-1", "4-5"],
     }
-    assert fields["rank_cpus"] == ["0-1", "4-5"]
     cases = [
         *planned(Mapping("m", "cores", "pin"), "mpich", (1, 2, 4)).cases,
         *planned(Mapping("m", "cores", "pin"), "mpich", None).cases,

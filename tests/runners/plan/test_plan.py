@@ -324,9 +324,9 @@ def test_a_guest_that_a_homogeneous_node_cannot_map_is_left_out_with_the_reason(
         6: cannot + "the node has one core kind (P)",
         7: cannot + "the node has one core kind (P)",
     }
-    skipped = [case_fields(item.case) for item in made.skipped]
+    skipped = [item.case.engine.facts(item.case) for item in made.skipped]
     mapped = ["ecores-set", "ecores-pin", "mixed-set", "mixed-pin"]
-    assert [(fields["vcpu_mapping"], fields["vcpu_cpus"]) for fields in skipped] == [
+    assert [(fields["mapping"], fields["cpus"]) for fields in skipped] == [
         (name, "") for name in mapped
     ]
 
@@ -386,14 +386,13 @@ LOCAL = {
     "wait_policy": "active",
 }
 IN_A_GUEST = {
-    "engine": "vm",
-    "vm_cpus": 8,
-    "vm_memory_mib": 1024,
-    "vm_accelerator": "kvm",
-    "vcpu_mapping": "ecores-pin",
-    "vcpu_selection": "ecores",
-    "vcpu_binding": "pin",
-    "vcpu_cpus": "8-15",
+    "vcpus": 8,
+    "memory_mib": 1024,
+    "accelerator": "kvm",
+    "mapping": "ecores-pin",
+    "selection": "ecores",
+    "binding": "pin",
+    "cpus": "8-15",
 }
 
 
@@ -407,7 +406,7 @@ def test_where_a_guest_s_cpus_are_is_part_of_its_cases_identities() -> None:
     (case,) = (case for case in made.cases if case.number == 5)
     in_guest = {"mapping": "unpinned", "selection": "all", "binding": "none"}
     assert case.case_id == digest(
-        LOCAL | in_guest | {"mechanism": None, "cpus": "0-7"} | IN_A_GUEST
+        LOCAL | in_guest | {"mechanism": None, "cpus": "0-7", "guest": IN_A_GUEST}
     )
     assert len({case.case_id for case in made.cases}) == 7
     larger = plan(in_guests(cpus=9, governors=("performance",)))

@@ -189,6 +189,15 @@ def test_of_an_object_the_impossible_numbers_are_left_out() -> None:
     assert read["unavailable"].keys() == {"energy_pkg_j", "freq_ghz", "freq_ghz.E", "freq_ghz.LP"}
 
 
+def test_of_an_engine_s_group_the_impossible_fields_are_left_out() -> None:
+    wrong = {"vcpus": 0, "accelerator": "kvm", "clock": {"drift_s": "x", "window_s": 1.0}}
+    read = record_in(line_of(run(guest=wrong, ranks={"number": True})))
+    assert isinstance(read, dict)
+    assert read["guest"] == {"accelerator": "kvm", "clock": {"window_s": 1.0}}
+    assert "ranks" not in read
+    assert {"guest.vcpus", "guest.clock.drift_s", "ranks.number"} <= set(read["unavailable"])
+
+
 def test_attempts_are_read_by_their_number_beyond_9999_and_over_nodes(tmp_path: Path) -> None:
     names = ["n2-0001", "n1-0002", "n2-0003", "n1-9999", "n10-9999", "n1-10000", "n1-123456"]
     for name in reversed(names):
