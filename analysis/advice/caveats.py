@@ -83,7 +83,7 @@ def _disturbed(runs: pd.DataFrame) -> Iterator[AdviceCaveat]:
 def _oversubscribed(taken: Candidate) -> Iterator[AdviceCaveat]:
     key = taken.summary.key
     cpus = len(set(cpus_of(key.cpus)))
-    threads = key.table.threads * (key.table.ranks or 1)
+    threads = key.table.all_threads
     if 0 < cpus < threads:
         yield AdviceCaveat("oversubscribed", numbers={"threads": threads, "cpus": cpus})
 

@@ -115,7 +115,7 @@ def start_of(case: Case, record: Mapping[str, Any]) -> Start | None:
     if case.key.table.threads < 1 or not program or not program[0] or not cpus:
         return None
     # The program stands behind the words of the MPI launcher, which differ from one to the next.
-    if case.key.table.ranks is not None:
+    if not case.key.table.is_one_process:
         return None
     policy = case.key.table.wait_policy
     # As it was set; the table's name of it may lack the modifier.
@@ -197,7 +197,7 @@ class Line:
 
 def no_lines(case: Case) -> tuple[Line, ...]:
     """Return that there are no lines, and why, for a case that has no start; nothing if unknown."""
-    if case.key.table.ranks is None:
+    if case.key.table.is_one_process:
         return ()
     why = f"lines are of one process, and this case has {case.key.table.threads_in_words}"
     return (Line(case.key.mpi or "MPI", "", why),)

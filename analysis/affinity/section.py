@@ -61,7 +61,7 @@ def lacking(findings: Findings, app: str) -> Iterator[str]:
     with_runs = [case for case in cases if case.summary.has_runs and app in TIMES]
     for case in unusable(with_runs):
         yield words.LOST.format(lost=case.lost.summary(words.row(case)))
-    ranks = [case for case in every if case.summary.key.table.ranks is not None]
+    ranks = [case for case in every if not case.summary.key.table.is_one_process]
     for team in grouped(ranks, lambda case: case.summary.key.table.threads_in_words):
         threads = team[0].summary.key.table.threads_in_words
         count = f"{plural(len(team), 'case')} of {threads}"

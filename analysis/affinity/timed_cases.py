@@ -182,7 +182,7 @@ def cases_of(findings: Findings, app: str) -> list[CaseFinding]:
         case
         for case in findings.cases
         if case.summary.key.table.app == app
-        and case.summary.key.table.ranks is None
+        and case.summary.key.table.is_one_process
         and not case.summary.key.co_runner
     ]
 

@@ -59,7 +59,7 @@ def matched_tables(
 
 def _of_the_same(table: TableFindings) -> tuple[object, ...]:
     key, guest = table.key, table.cases[0].summary.key.guest
-    return algorithm_of(table), key.region, key.ranks, key.threads, guest
+    return algorithm_of(table), key.region, key.threads_label, guest
 
 
 def algorithm_of(table: TableFindings) -> str:

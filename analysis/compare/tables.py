@@ -108,7 +108,7 @@ def _differences(both: SideBySide) -> Table:
 
 
 def _table(both: SideBySide, pair: Pair) -> Table:
-    in_guest = any(row.case.summary.key.vcpu_mapping for row in pair.rows)
+    in_guest = any(row.case.summary.key.in_guest for row in pair.rows)
     is_asked = any(row.case.summary.key.setting_words for row in pair.rows)
     is_direct = any(row.direct for row in pair.rows)
     unit = pair.objective.unit

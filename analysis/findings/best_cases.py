@@ -91,7 +91,7 @@ def _best(cases: Cases, of_program: Sequence[Case], objective: Objective) -> Ite
     best = min(known, key=lambda case: values[case.key.case_id])
     tail = TAIL / len(known)
     baselines = [case for case in known if case.key.case_id in cases.baselines]
-    reference = min(baselines, key=_threads, default=None)
+    reference = min(baselines, key=lambda case: case.key.table.all_threads, default=None)
     effect = interval = None
     if reference is not None and reference is not best:
         found = cases.effect(best, reference, objective)
@@ -112,11 +112,6 @@ def _best(cases: Cases, of_program: Sequence[Case], objective: Objective) -> Ite
         missing,
         line="",
     )
-
-
-def _threads(case: Case) -> int:
-    """Return the threads of all ranks."""
-    return max(case.key.table.ranks or 0, 1) * case.key.table.threads
 
 
 def _interval(effect: Effect | Why, tail: float) -> Interval | None:

@@ -54,17 +54,7 @@ def level_of(case: Case, factor: Factor) -> Level:
 def program_of(case: Case) -> tuple[object, ...]:
     """Return what no lever changes: the program, its size and ranks, and where it ran."""
     key, table = case.key, case.key.table
-    guest = key.engine, table.vm_cpus, table.vm_memory_mib, table.vm_accelerator
-    return (
-        key.study,
-        key.node_id,
-        table.app,
-        table.size,
-        table.ranks,
-        key.mpi,
-        key.ranks_by,
-        guest,
-    )
+    return key.study, key.node_id, table.app, table.size, *key.where
 
 
 @dataclass(frozen=True)

@@ -61,7 +61,7 @@ def _overview(
             cases[0].summary.key.co_runner,
             _cells(cases, tables[at]),
             tables[at].compared_by,
-            max(tables[at].key.ranks or 0, 1) * tables[at].key.threads,
+            tables[at].key.all_threads,
         )
         for at, cases in lines
     )

@@ -14,7 +14,7 @@ from typing import Literal
 from analysis.objectives import TIME, Objective
 from analysis.records.keys import TableKey
 from analysis.results.case import grouped
-from base.text import one_line, plural
+from base.text import one_line
 
 # The outcomes of comparisons are analysis.statistics.decision's. `alone`: nothing is compared in
 # its configuration. `not compared`: others are; it lost too many runs, or has too few.
@@ -199,9 +199,9 @@ _FIELDS: tuple[tuple[Callable[[TableKey], str], str], ...] = (
     (lambda key: key.size, "{}"),
     (lambda key: key.schedule, "schedule {}"),
     (lambda key: key.wait_policy, "waiting {}"),
-    (lambda key: plural(key.vm_cpus, "vCPU") if key.vm_cpus else "", "{}"),
-    (lambda key: f"{key.vm_memory_mib} MiB" if key.vm_memory_mib else "", "{}"),
-    (lambda key: {"kvm": "on KVM", "tcg": "emulated"}.get(str(key.vm_accelerator), ""), "{}"),
+    (lambda key: key.guest_words[0], "{}"),
+    (lambda key: key.guest_words[1], "{}"),
+    (lambda key: key.guest_words[2], "{}"),
 )
 
 
@@ -213,7 +213,7 @@ def program_names(keys: Sequence[TableKey]) -> Callable[[TableKey], str]:
     """
     varied: dict[str, list[tuple[Callable[[TableKey], str], str]]] = {}
     for of_app in grouped(keys, lambda key: key.app):
-        teams = grouped(of_app, lambda key: (key.threads_label, key.vm_accelerator is None))
+        teams = grouped(of_app, lambda key: (key.threads_label, bool(key.guest_words[2])))
         varied[of_app[0].app] = [
             (value, words)
             for value, words in _FIELDS

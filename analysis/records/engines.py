@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from runners.records.record import ENGINES
+from runners.records.record import ENGINES, WHOLE_NUMBERS
 
 # The engine of cases in guests, as studies name it.
 ENGINE, VM = "engine", "vm"
@@ -40,6 +40,12 @@ RECORD_FIELDS = {
     for name, column in columns.items()
 }
 COLUMN_OF = {field: column for column, field in RECORD_FIELDS.items()}
+COUNTS = tuple(column for column, field in RECORD_FIELDS.items() if field in WHOLE_NUMBERS)
+TEXTS = (
+    ENGINE, "vm_accelerator", "vcpu_mapping", "vcpu_selection", "vcpu_binding", "vcpu_cpus", "mpi",
+    "ranks_by",
+)  # fmt: skip
+RANK_CPUS, VCPU_PLACEMENT = "rank_cpus", "vcpu_placement"
 _NAMED = COLUMN_OF.keys() | ENGINES.keys()
 
 

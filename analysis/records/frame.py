@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analysis.measures import OF_KINDS, PLAIN, PROFILES
+from analysis.records import engines
 from analysis.records.columns import (
     Reasons,
     Sparse,
@@ -19,7 +20,6 @@ from analysis.records.columns import (
     numbers,
     unix_seconds,
 )
-from analysis.records.engines import in_columns
 from analysis.records.keys import (
     OPTIONAL_KEYS,
     ROW_KEYS,
@@ -37,21 +37,22 @@ _TEXTS = (
     "study", "study_digest", "study_file", "case_id", "program_digest", "environment_digest",
     "node_id", "pool", "node_digest", "node", "boot_id", "app", "build", "size", "schedule",
     "wait_policy", "mapping", "governor", "selection", "binding", "mechanism", "cpus", "status",
-    "reason", "governor_read", "driver", "engine", "vcpu_mapping", "vcpu_selection", "vcpu_binding",
-    "vcpu_cpus", "vm_accelerator", "algorithm", "implementation", "mpi", "ranks_by",
+    "reason", "governor_read", "driver", *engines.TEXTS, "algorithm", "implementation",
     "sched_energy_aware", "sched_ext_scheduler", REGION, "co_runner", "co_runner_cpus",
     "co_runner_alone", "priority", "power_supply",
 )  # fmt: skip
 _COUNTS = (
-    "table_number", "case_number", "repetition", "block", "order", "attempt", "ranks", "threads",
-    "vm_cpus", "vm_memory_mib",
+    "table_number", "case_number", "repetition", "block", "order", "attempt", "threads",
+    *engines.COUNTS,
 )  # fmt: skip
 _FLAGS = ("warmup", "kinds_declared", "fixed_time", "no_schedule")
-_VERDICTS = ("placement_verdict", "vcpu_placement_verdict", "co_runner_placement_verdict")
+_VERDICTS = tuple(
+    f"{name}_verdict" for name in ("placement", engines.VCPU_PLACEMENT, "co_runner_placement")
+)
 # What the study asks for, and what was read back.
 _SETTINGS = ("settings", "settings_read")
 # Tuples, None where there is nothing in them.
-_LISTS = ("disturbed", "daemons", "rank_cpus", *_SETTINGS, METRICS)
+_LISTS = ("disturbed", "daemons", engines.RANK_CPUS, *_SETTINGS, METRICS)
 # The task that took most CPU time of all others, where the run shared its CPUs, and that time.
 _NEIGHBOUR = ("neighbour", "neighbour_s")
 _FIELDS_OF_KINDS = tuple(measure.field for measure in OF_KINDS)
@@ -96,10 +97,10 @@ class FrameBuilder:
 
     def add(self, record: Mapping[str, Any]) -> None:
         """Add the row of a run and those of its regions."""
-        self._add_row(in_columns(record))
+        self._add_row(engines.in_columns(record))
         if "regions" in record or record.get("region_marks") is not None:
             for region in region_records(record):
-                self._add_row(in_columns(region))
+                self._add_row(engines.in_columns(region))
 
     def _add_row(self, record: Mapping[str, Any]) -> None:
         if not _is_usable(record):
@@ -166,11 +167,11 @@ def _row(record: Mapping[str, Any], reasons: Reasons) -> tuple[Any, ...]:
     return (
         *map(get, _UNCHANGED),
         verdict_of(record),
-        verdict_of(record, "vcpu_placement"),
+        verdict_of(record, engines.VCPU_PLACEMENT),
         verdict_of(record, "co_runner_placement"),
         disturbed or None,
         tuple(get("daemons") or ()) or None,
-        tuple(get("rank_cpus") or ()) or None,
+        tuple(get(engines.RANK_CPUS) or ()) or None,
         *[settings_as_texts(settings_in(get(name) or {})) or None for name in _SETTINGS],
         metrics_of_record(get("metric_units"), get("metric_better")),
         neighbour,

@@ -6,8 +6,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import NamedTuple
 
-from base.text import team_in_words, team_label
+from base.text import plural, team_in_words, team_label
 from configs.settings import AS_IT_IS, NAMES, Settings
+
+# What may run guests, as records and QEMU name it.
+BY_KVM, EMULATED = "kvm", "tcg"
+_RUN_BY = {BY_KVM: "on KVM", EMULATED: "emulated"}
 
 
 class TableKey(NamedTuple):
@@ -43,9 +47,33 @@ class TableKey(NamedTuple):
         return team_label(self.ranks, self.threads)
 
     @property
+    def all_threads(self) -> int:
+        """The threads of all processes."""
+        return max(self.ranks or 0, 1) * self.threads
+
+    @property
+    def is_one_process(self) -> bool:
+        """Whether the program is a single process, which no launcher of MPI started."""
+        return self.ranks is None
+
+    @property
     def is_emulated(self) -> bool:
         """Whether QEMU emulated the guest, so that its times are not the node's."""
-        return self.vm_accelerator == "tcg"
+        return self.vm_accelerator == EMULATED
+
+    @property
+    def guest_words(self) -> tuple[str, str, str]:
+        """A guest's virtual CPUs, memory and what runs it, each empty where it is not known."""
+        return (
+            plural(self.vm_cpus, "vCPU") if self.vm_cpus else "",
+            f"{self.vm_memory_mib} MiB" if self.vm_memory_mib else "",
+            _RUN_BY.get(str(self.vm_accelerator), ""),
+        )
+
+    @property
+    def guest_size(self) -> list[str]:
+        """A guest's virtual CPUs and memory, as far as they are known."""
+        return [word for word in self.guest_words[:2] if word]
 
     @property
     def order(self) -> tuple[object, ...]:
@@ -146,6 +174,37 @@ class CaseKey:
         if not self.vcpu_mapping:
             return None
         return Placing(self.vcpu_mapping, self.vcpu_selection, self.vcpu_binding)
+
+    @property
+    def in_guest(self) -> bool:
+        """Whether it ran in a guest, whose virtual CPUs have a mapping, too."""
+        return bool(self.vcpu_mapping)
+
+    @property
+    def label(self) -> str:
+        """The mapping as messages name it: `vCPUs pcores-pin, unpinned`."""
+        return f"vCPUs {self.vcpu_mapping}, {self.mapping}" if self.in_guest else self.mapping
+
+    @property
+    def bindings(self) -> set[str | None]:
+        """How the threads and, in a guest, its virtual CPUs are bound."""
+        return {self.binding, self.vcpu_binding}
+
+    @property
+    def host_cpus(self) -> str | None:
+        """The node's CPUs that it had, for readers: a guest's own are always the same ones."""
+        return self.vcpu_cpus or self.shown_cpus
+
+    @property
+    def is_on_node(self) -> bool:
+        """Whether it is one process on the node itself: nothing but its mapping places it."""
+        return self.table.is_one_process and self.engine is None
+
+    @property
+    def where(self) -> tuple[object, ...]:
+        """Where it ran and how its ranks were started: what no mapping changes."""
+        of_guest = self.table.vm_cpus, self.table.vm_memory_mib, self.table.vm_accelerator
+        return self.table.ranks, self.mpi, self.ranks_by, self.engine, *of_guest
 
     @property
     def full_mapping(self) -> str:

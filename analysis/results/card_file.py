@@ -466,9 +466,7 @@ class Card(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, 
             yield caveats.OF_A_MODEL
         if self.node and self.node.virtual_machine and self.source == MEASURED:
             yield caveats.IN_A_GUEST
-        accelerators = {case.vm_accelerator for case in self.cases}
-        if "tcg" in accelerators:
-            yield caveats.emulated(beside_kvm="kvm" in accelerators)
+        yield from caveats.emulated(case.vm_accelerator for case in self.cases)
         if self.node and any(kind.declared for kind in self.node.kinds):
             yield f"{caveats.DECLARED}: {self.node.kinds_text}"
         yield from self._conditions()

@@ -14,6 +14,7 @@ import pandas as pd
 from analysis.format.numbers import in_percent
 from analysis.format.table import joined
 from analysis.records.files import node_problem, read_node
+from analysis.records.keys import BY_KVM, EMULATED
 from analysis.records.metrics import MAX_METRICS
 from analysis.records.runs import MADE_ON, Runs, good_runs
 from analysis.records.settings_seen import SettingsSeen
@@ -61,9 +62,7 @@ def folder_footnotes(runs: Runs, folder: Path) -> list[str]:
     nodes = [node for digest in digests if (node := read_node(folder, digest))]
     if any(node.virtual_machine for node in nodes):
         footnotes.append(IN_A_GUEST)
-    accelerators = set(runs.frame["vm_accelerator"].unique())
-    if "tcg" in accelerators:
-        footnotes.append(emulated(beside_kvm="kvm" in accelerators))
+    footnotes += emulated(runs.frame["vm_accelerator"].unique())
     if runs.frame["kinds_declared"].any():
         kinds = joined(map(_declared_kinds, nodes))
         footnotes.append(f"{DECLARED}{': ' if kinds else ''}{kinds}")
@@ -88,10 +87,13 @@ def folder_footnotes(runs: Runs, folder: Path) -> list[str]:
     return footnotes
 
 
-def emulated(*, beside_kvm: bool) -> str:
+def emulated(accelerators: Iterable[object]) -> list[str]:
     """Return what is to be known of emulated guests, and of those beside guests under KVM."""
-    also = "; they are not compared where there are runs under KVM" if beside_kvm else ""
-    return f"guests were emulated (QEMU TCG), so that their times are not this node's{also}"
+    by = set(accelerators)
+    if EMULATED not in by:
+        return []
+    also = "; they are not compared where there are runs under KVM" if BY_KVM in by else ""
+    return [f"guests were emulated (QEMU TCG), so that their times are not this node's{also}"]
 
 
 def ran_with(priorities: str) -> str:

@@ -41,11 +41,7 @@ def _are(cpus: Iterable[int]) -> str:
 
 def _is_stuck(case: Case, isolated: set[int]) -> bool:
     """Whether a case's threads were to move over CPUs of which some are isolated."""
-    if (
-        case.key.binding not in ("none", "set")
-        or not case.has_runs
-        or case.key.table.vm_cpus is not None
-    ):
+    if case.key.binding not in ("none", "set") or not case.has_runs or case.key.table.guest_size:
         return False
     cpus = _cpus(case.key.cpus)
     return len(cpus) > 1 and not cpus.isdisjoint(isolated)

@@ -6,7 +6,7 @@ import math
 import re
 
 from analysis.measures import MAX_SHARE, STATISTICS, Statistic, csv_column
-from analysis.records.engines import RECORD_FIELDS
+from analysis.records import engines
 from analysis.records.keys import ROW_FACTS, ROW_KEYS, SEPARATOR, TABLE_KEYS
 from analysis.records.metrics import METRIC, OF_METRIC, metric_column
 from base.text import shown, unknown_word
@@ -26,8 +26,7 @@ _TEXTS = (
     "governor_read", "implementation", "excluded", "reasons", IN_TURN,
 )  # fmt: skip
 COUNTS = (
-    "table_number", "case_number", "ranks", "threads", "n", "lost", "unproved", "vm_cpus",
-    "vm_memory_mib",
+    "table_number", "case_number", "threads", "n", "lost", "unproved", *engines.COUNTS,
 )  # fmt: skip
 _FROM_0 = ("n", "lost", "unproved")
 # In `tables.csv`, computed from other columns: read, and not used.
@@ -48,7 +47,7 @@ _EXCLUDED = (*(status for status in FINAL if status != OK), INTERRUPTED)
 _EXCLUSION = re.compile(rf"(?:{'|'.join(_EXCLUDED)}): {_COUNT.pattern}", re.ASCII)
 # The most that a run may have of each measure.
 _MOST = largest_numbers()
-_MOST |= {column: _MOST[field] for column, field in RECORD_FIELDS.items() if field in _MOST}
+_MOST |= {column: _MOST[field] for column, field in engines.RECORD_FIELDS.items() if field in _MOST}
 _ALLOWED = {
     **{
         f"{prefix}{name}": words

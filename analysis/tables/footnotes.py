@@ -92,7 +92,7 @@ def _excluded(case: Case) -> str:
 
 def _ranks(cases: Sequence[Case]) -> Iterator[str]:
     """Yield what numbers of ranks are of, who started them, and where each row's ranks ran."""
-    if cases[0].key.table.ranks is None:
+    if cases[0].key.table.is_one_process:
         return
     launchers = " and ".join(dict.fromkeys(case.key.mpi for case in cases if case.key.mpi))
     started = f", which {launchers} started" if launchers else ""
@@ -136,7 +136,8 @@ def _moves_of_pinned(cases: Sequence[Case]) -> Iterator[str]:
         case
         for case in cases
         if case.n
-        and (case.key.binding, case.key.table.ranks, case.key.engine) == ("pin", None, None)
+        and case.key.binding == "pin"
+        and case.key.is_on_node
         and case.circumstances.placed.proved == case.n
         and case.stats["migrations"].mean > 0
     ]
@@ -248,8 +249,8 @@ def _how(case: Case) -> str:
 
 
 def _where(case: Case) -> str:
-    """Return a row's CPUs of the host: a guest's own are always the same ones."""
-    return str(case.key.vcpu_cpus or case.key.shown_cpus or "unknown CPUs")
+    """Return a row's CPUs of the node."""
+    return case.key.host_cpus or "unknown CPUs"
 
 
 def co_runner_numbers(cases: Sequence[Case]) -> Iterator[str]:

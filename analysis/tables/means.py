@@ -33,7 +33,7 @@ from analysis.tables.short import caption as short_caption
 from analysis.tables.short import facts, folded, with_numbers
 from base import PINSTUDY
 from base.errors import UserError
-from base.text import as_typed, one_line, plural
+from base.text import as_typed, one_line
 from runners.records.status import SKIPPED
 
 __all__ = [
@@ -236,7 +236,7 @@ def _table(parts: Sequence[_Part], choice: Choice, notes: Notes, *, is_alone: bo
 def _layout(parts: Sequence[_Part], choice: Choice) -> Layout:
     cases = [case for part in parts for case in part.rows]
     on_node, of_guests, with_co_runner = LAYOUTS[choice.layout]
-    layout = of_guests if any(case.key.vcpu_mapping for case in cases) else on_node
+    layout = of_guests if any(case.key.in_guest for case in cases) else on_node
     layout = with_co_runner if any(case.key.co_runner for case in cases) else layout
     if any(case.key.setting_words for case in cases):
         layout = layout.with_settings()
@@ -341,9 +341,7 @@ def _implementation(cases: Sequence[Case]) -> str:
 def _guest(case: Case) -> str:
     if not case.key.guest:
         return ""
-    of = case.key.table
-    size = [plural(of.vm_cpus, "vCPU")] if of.vm_cpus else []
-    size += [f"{of.vm_memory_mib} MiB"] if of.vm_memory_mib else []
+    size = case.key.table.guest_size
     return f", in {case.key.guest}" + (f" with {' and '.join(size)}" if size else "")
 
 

@@ -26,7 +26,7 @@ from analysis.tables.layouts import (
 )
 from analysis.tables.metric_columns import column_of_metric
 from base.errors import UserError
-from base.text import one_line, plural, unknown_word
+from base.text import one_line, unknown_word
 
 # The numbers of the publication, by the names that people type.
 _NUMBERS = ("time", "sd", "frequency", "migrations", "misses", "energy")
@@ -74,7 +74,7 @@ def _default(cases: Sequence[Case]) -> list[str]:
     if any(case.key.co_runner for case in cases):
         names: Sequence[str] = _CO_RUNNER
     else:
-        names = _OF_GUESTS if any(case.key.vcpu_mapping for case in cases) else _NUMBERS
+        names = _OF_GUESTS if any(case.key.in_guest for case in cases) else _NUMBERS
     return list(dict.fromkeys([*names, *(metric.name for metric in metrics_of(cases))]))
 
 
@@ -280,8 +280,7 @@ def facts(cases: Sequence[Case]) -> str:
         key.size,
         "" if free else key.schedule,
         "" if key.wait_policy in (UNKNOWN, _DEFAULT) else f"wait policy {key.wait_policy}",
-        plural(key.vm_cpus, "vCPU") if key.vm_cpus else "",
-        f"{key.vm_memory_mib} MiB" if key.vm_memory_mib else "",
+        *key.guest_size,
     ]
     known = len(runs) == 1 and None not in runs
     shown = [word for word in build if word and word != UNKNOWN]

@@ -138,7 +138,7 @@ def _best(compared: Sequence[CaseFinding], objective: Objective) -> CaseFinding 
 
 def choice_of(case: CaseFinding) -> Choice:
     """Return what a case does to its threads, or to its virtual CPUs."""
-    bindings = {case.summary.key.binding, case.summary.key.vcpu_binding}
+    bindings = case.summary.key.bindings
     if "pin" in bindings:
         return "pin"
     if "set" in bindings:

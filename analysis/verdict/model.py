@@ -162,11 +162,9 @@ class CaseFinding:
     @property
     def label(self) -> str:
         """The row as people name it: `#3 pcores-pin (performance)`."""
-        vcpus = self.summary.key.vcpu_mapping
-        where = f"vCPUs {vcpus}, " if vcpus else ""
         co_runner = f" beside {self.summary.key.co_runner}" if self.summary.key.co_runner else ""
         under = ", ".join(filter(None, (self.summary.key.setting_words, self.governor)))
-        return one_line(f"#{self.number} {where}{self.mapping}{co_runner} ({under})")
+        return one_line(f"#{self.number} {self.summary.key.label}{co_runner} ({under})")
 
     @property
     def full_mapping(self) -> str:
