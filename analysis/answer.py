@@ -404,11 +404,11 @@ def command_for_more(results: Results, more: int) -> str:
     """Return the command that repeats what is undecided; empty where there is none.
 
     `more` repetitions would help. There is none where `more` is 0, where a batch system made the
-    runs, where a precision or a race ends its cases, where a study cannot have so many repetitions,
+    runs, where a race ends its cases, where a study cannot have so many repetitions,
     and where the folder is not named as `pinstudy run` names it, so that the command would begin
     anew in another folder.
     """
-    if not more or results.runs is None or results.folder is None or results.runs.ruled:
+    if not more or results.runs is None or results.folder is None or results.runs.raced:
         return ""
     frame = results.runs.frame
     studies = [str(name) for name in frame["study_file"].dropna().unique()]

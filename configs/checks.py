@@ -1,7 +1,4 @@
-"""Looks up the apps and mappings that a study names, and finds what does not fit together.
-
-A study's race has rules of its own.
-"""
+"""Looks up the apps and mappings that a study names, and finds what does not fit together."""
 
 from __future__ import annotations
 
@@ -18,10 +15,9 @@ from configs.app import MPI_LAUNCHERS, App, Build, schedule_problem
 from configs.decoding import Mistake, Mistakes, Path
 from configs.mapping import Mapping, never_pins_problem
 from configs.mapping_names import UNPINNED, unknown_mapping
-from configs.repetitions import RACE_OF, RACE_REPETITIONS, Race, Repetitions
+from configs.repetitions import Repetitions
 from configs.settings import SettingFactors, combinations
 from configs.study import MAX_REGIONS, NO_CO_RUNNER, AppChoice, CoRunner, Study
-from configs.values import DIRECTIONS
 from configs.variables import thread_count_mistakes
 
 # A million runs of a second take 12 days; a longer study is a mistake.
@@ -38,9 +34,6 @@ _OF_AN_ENGINE = {
 
 # Engines that make runs on nodes, not in guests.
 _ON_NODES = ("local", "batch")
-
-_RACE: Path = ("repetitions", "race")
-_OF: Path = (*_RACE, "of")
 
 
 @dataclass
@@ -86,7 +79,7 @@ class Resolver:
         alone = sum(co_runner is not None for co_runner in co_runners or ())
         cases = rows * guests * len(co_runners or (None,)) + alone
         cases *= len(governors) * len(combinations(factors))
-        runs = cases * (self._repetitions(choices) + self.data.get("warmup", Study.warmup))
+        runs = cases * (self._repetitions() + self.data.get("warmup", Study.warmup))
         if cases > MAX_CASES:
             self._mistake((), f"the study asks for {cases} cases; expected at most {MAX_CASES}")
         elif runs > MAX_RUNS:
@@ -95,23 +88,13 @@ class Resolver:
         found = {"apps": choices, "mappings": mappings, "vcpu_mappings": vcpu_mappings}
         return found if co_runners is None else found | {"co_runners": co_runners}
 
-    def _repetitions(self, choices: tuple[AppChoice, ...]) -> int:
+    def _repetitions(self) -> int:
         """Return how often a case is run at most; 1 where the file's value is invalid."""
         rule = self.data.get("repetitions")
         if not isinstance(rule, Repetitions):
             return 1
-        if rule.race:
-            self.mistakes += _race_mistakes(rule.race, choices, self.data, self.engine)
-            # The number of its runs is not known in advance.
-            return RACE_REPETITIONS
         if rule.decide:
             self.mistakes += _decide_mistakes(self.data, self.engine)
-        measures = rule.precision.of if rule.precision else ()
-        if "energy" in measures and "energy" not in self.data.get("collect", Study.collect):
-            self._mistake(
-                ("repetitions", "until", "of"),
-                "the precision of energy is asked for, and 'collect' leaves energy out",
-            )
         return rule.most
 
     def _vcpu_mappings(self) -> tuple[Mapping, ...]:
@@ -271,11 +254,6 @@ class Resolver:
             return None
         if self.engine == "vm":
             self._mistake(("co_runners",), "co-runners run on the node itself; write engine: local")
-        rule = self.data.get("repetitions")
-        if isinstance(rule, Repetitions) and rule.race:
-            self._mistake(
-                ("co_runners",), "a race is between programs that run alone; leave it out"
-            )
         apps = {choice.app.name: choice.app for choice in choices}
         co_runners: dict[str, CoRunner | None] = {}
         for index, entry in enumerate(self.data.get("co_runners", ())):
@@ -425,76 +403,3 @@ def _decide_mistakes(data: dict[str, Any], engine: str | None) -> Iterator[Mista
         yield ("order",), "comparisons are decided block by block; write order: randomised-blocks"
     if engine == "vm":
         yield ("engine",), "the runs of a guest's boot are no blocks of all cases; engine is vm"
-
-
-def _race_mistakes(
-    race: Race, choices: Sequence[AppChoice], data: dict[str, Any], engine: str | None
-) -> Iterator[Mistake]:
-    """Yield (path in the study's file, message) of each mistake.
-
-    `data` are the study's valid fields; `engine` is None where the file names an unknown one.
-    """
-    if data.get("order", Study.order) != "randomised-blocks":
-        yield ("order",), "cases race block by block; write order: randomised-blocks"
-    if engine not in ("local", None):
-        yield ("engine",), "cases race on one node; write engine: local"
-    if race.of in RACE_OF and race.higher:
-        yield (*_RACE, "better"), f"less is better of {race.of}"
-    if race.of in ("energy", "edp") and "energy" not in data.get("collect", Study.collect):
-        yield _OF, f"{race.of} is asked for, and 'collect' leaves energy out"
-    for app in {choice.app.name: choice.app for choice in choices}.values():
-        if problem := _of_problem(race.of, app):
-            yield _OF, problem
-        if problem := _direction_problem(race, app):
-            yield (*_RACE, "better"), problem
-    yield from _region_mistakes(race, choices)
-    yield from _work_mistakes(race, choices)
-
-
-def _region_mistakes(race: Race, choices: Sequence[AppChoice]) -> Iterator[Mistake]:
-    if race.region is None:
-        return
-    path: Path = (*_RACE, "region")
-    if race.of not in RACE_OF:
-        yield path, f"{race.of} is a metric of the whole run; race for {', '.join(RACE_OF)}"
-    for index, choice in enumerate(choices):
-        if race.region not in (choice.regions or ()):
-            yield path, f"entry {index + 1} of 'apps' does not measure the region {race.region!r}"
-
-
-def _of_problem(of: str, app: App) -> str | None:
-    """Return why an app's cases cannot race for `of`, or None."""
-    metrics = [metric.name for metric in app.metrics]
-    if of not in (*RACE_OF, *metrics):
-        return unknown_word("measure", of, [*RACE_OF, *metrics], f" to app {app.name!r}")
-    if of in RACE_OF and of in metrics:
-        return f"app {app.name!r} has a metric named {of!r} as well; name that otherwise"
-    if of in RACE_OF and app.fixed_time:
-        return f"app {app.name!r} runs as long as it is told; name one of its metrics"
-    return None
-
-
-def _direction_problem(race: Race, app: App) -> str | None:
-    """Return how a race and an app disagree on what is better of a metric, or None."""
-    raced = DIRECTIONS[race.higher]
-    for metric in app.metrics:
-        if metric.name == race.of and metric.better not in (None, raced):
-            return f"{raced} is better here, and app {app.name!r} says {metric.better} of {race.of}"
-    return None
-
-
-def _work_mistakes(race: Race, choices: Sequence[AppChoice]) -> Iterator[Mistake]:
-    """Yield a mistake if cases do different work, or print no metric to race for."""
-    works = {(choice.app.name, size.name): size for choice in choices for size in choice.sizes}
-    if len(works) > 1:
-        one, another = (" ".join(work) for work in list(works)[:2])
-        yield (
-            _RACE,
-            "only cases that do the same work can race, one app and one size of it; the study has "
-            f"{shown(one)} and {shown(another)}",
-        )
-    if race.of in RACE_OF:
-        return
-    for (app, name), size in works.items():
-        if size.quiet:
-            yield _OF, f"size {name!r} silences app {app!r}, which prints no metric then"

@@ -14,19 +14,19 @@ from base.errors import ConfigError, UserError
 from base.files import sha256_of_json
 from configs.app import App
 from configs.checks import Resolver
-from configs.decoding import decode_keys, flat_keys
+from configs.decoding import AtKey, decode_keys, flat_keys
 from configs.document import Document, parse_yaml
 from configs.mapping import Mapping, MappingsFile
 from configs.overridden import override
 from configs.overrides import AS_WRITTEN, Overrides
-from configs.repetitions import MAX_REPETITIONS, Repetitions
+from configs.repetitions import GONE, MAX_REPETITIONS, Repetitions
 from configs.site import Site
 from configs.study import Study
 from configs.values import is_name
 
 # These change no run: the study's place, its names in tables, forecasts, measurements beside its
 # runs, what is better of a metric, the nodes of the runs, their largest number, and the time of a
-# race.
+# search.
 _NOT_IN_DIGEST = (
     *(
         "path",
@@ -42,7 +42,7 @@ _NOT_IN_DIGEST = (
     ),
     *("implementation", "algorithm", "obtain", "engine", "prove", "marked_regions"),
     "better",
-    *("repetitions", "decide", "within_s", "runs"),
+    *("repetitions", "decide", "within_s", "runs", "resumed_by"),
 )
 
 
@@ -60,6 +60,7 @@ def parse_study(
     do not fit the study.
     """
     document = parse_yaml(data, path)
+    _refuse_gone(document)
     values = _named_values(Study, document)
     if document.value is None:
         # It was not read to its end: keys that the rest has are not missing.
@@ -76,12 +77,23 @@ def parse_study(
     _raise_any(document)
     assert isinstance(rule, Repetitions)
     values = override(resolver, resolved, overrides)
-    values |= {name: getattr(rule, name) for name in ("precision", "decide", "race")}
-    values["repetitions"] = rule.most
+    values |= {"repetitions": rule.most, "decide": rule.decide}
     # The copy of the file beside the results must state what is not as in the file.
     source = overrides.note.encode() + data
     study = Study(**values, path=path, source=source, overrides=overrides)
     return replace(study, digest=study_digest(study))
+
+
+def _refuse_gone(document: Document) -> None:
+    """Refuse rules that `repetitions` once had, in a line that says what to write instead."""
+    keys = document.value
+    rule = keys.get("repetitions") if isinstance(keys, dict) else None
+    if not isinstance(keys, dict) or not isinstance(rule, dict):
+        return
+    if gone := next((name for name in GONE if name in rule), None):
+        document.add([(("repetitions", gone), AtKey(GONE[gone]))])
+        # One line is enough: the other keys of the rule are gone with it.
+        keys["repetitions"] = "1"
 
 
 def _with_most(rule: Repetitions, most: int) -> Repetitions:
@@ -91,14 +103,6 @@ def _with_most(rule: Repetitions, most: int) -> Repetitions:
     """
     if not 1 <= most <= MAX_REPETITIONS:
         raise UserError(f"--repetitions {most}: expected a number from 1 to {MAX_REPETITIONS}")
-    if rule.race:
-        raise UserError(
-            "--repetitions: in a race the runs decide; give it more 'time_budget' or 'runs'"
-        )
-    if rule.precision and most < rule.precision.least:
-        raise UserError(
-            f"--repetitions {most}: the study's min is {rule.precision.least}, expected no less"
-        )
     return replace(rule, most=most, decide=None)
 
 

@@ -7,6 +7,8 @@ from pathlib import Path
 # Copies beside the records: the study file of the latest attempt, and the apps that it names.
 STUDY_FILE = "study.yaml"
 APPS = "apps"
+# The rule of a search's race, as `pinstudy advise` was last told it.
+RACE_FILE = "race.json"
 # One file for each digest that records name: facts of nodes, digests of a program's files, the
 # variables that programs inherited.
 NODES = "nodes"

@@ -15,7 +15,7 @@ from configs.decoding import NO_KEY, AtKey, InvalidError, Mistake, called, repla
 from configs.event import event_problem
 from configs.mapping import MappingOrName
 from configs.overrides import AS_WRITTEN, Overrides
-from configs.repetitions import MAX_REPETITIONS, REPETITIONS, Decide, Precision, Race
+from configs.repetitions import MAX_REPETITIONS, REPETITIONS, Decide, Race
 from configs.settings import CURRENT, Governor, SettingFactors, Settings, combinations
 from configs.site import BOTH_GIVEN, FeatureName, NodeName
 from configs.values import Text, count, duration, label, text, word
@@ -250,8 +250,8 @@ _CoRunnerOrNone = Annotated[CoRunner | None, written(word("co-runner", (NO_CO_RU
 class Study:
     """A validated study: its cases are the product of its apps, mappings, governors, settings.
 
-    `repetitions` is how often a case is run; with `precision`, `decide` or `race`, how often at
-    most.
+    `repetitions` is how often a case is run; with `decide`, how often at most. No file has a
+    `race`: `pinstudy advise` adds it.
     In `co_runners`, None stands for a program alone; without co-runners it is None itself.
     `digest` identifies what the study asks for: the hexadecimal SHA-256 of its canonical form.
     `source` is its file as it was read, after a line with the `overrides`, if there are any.
@@ -267,10 +267,8 @@ class Study:
     `oversubscribe: true` where more threads than CPUs are meant (not pinned ones); `regions` are
     measured one by one ([how](regions.md))"""
     repetitions: Annotated[int, REPETITIONS]
-    """runs of each case ([more of them](#continuing) continue it), or a range and what ends it
-    ([how](repetitions.md#until-a-precision-is-reached)), or as many as decide
-    ([how](repetitions.md#until-comparisons-are-decided)), or a race ([how](repetitions.md#a-race))
-    """
+    """runs of each case ([more of them](#continuing) continue it), or as many as decide
+    ([how](repetitions.md#until-comparisons-are-decided))"""
     path: Annotated[str, NO_KEY]
     digest: Annotated[str, NO_KEY] = ""
     mappings: tuple[MappingOrName, ...] = ()
@@ -306,7 +304,7 @@ class Study:
     `size`, `threads` and `mapping`; several make more cases ([how](co-runners.md)). Without it:
     none"""
     warmup: Annotated[int, count("how many runs of a case are not counted", 0, 1000)] = 1
-    """runs of each case before, recorded but not averaged; in a race of the first case alone"""
+    """runs of each case before, recorded but not averaged"""
     order: Annotated[str, word("order", ("randomised-blocks", "sequential"))] = "randomised-blocks"
     """`randomised-blocks`: each repetition is a shuffled pass over all cases; `sequential`: all
     repetitions of a case, then the next case, so that [nothing is
@@ -350,7 +348,6 @@ class Study:
     prove: bool = False
     """`true`: the node's instruments are tested before the first run, once a boot, as `pinstudy
     prove` does ([prove.md](prove.md))"""
-    precision: Annotated[Precision | None, NO_KEY] = None
     decide: Annotated[Decide | None, NO_KEY] = None
     race: Annotated[Race | None, NO_KEY] = None
     overrides: Annotated[Overrides, NO_KEY] = AS_WRITTEN

@@ -1,14 +1,16 @@
 """The overview while a study runs: what is known so far of each comparison, and no word yet.
 
-Words are for the looks that a study plans. The standard library alone makes the numbers, so that
-nothing heavy is imported between runs.
+Words are for the looks that a study plans.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from statistics import fmean, stdev
 from typing import Any
+
+from scipy import special
 
 from analysis.objectives import TIME, Objective
 from analysis.overview.grid import (
@@ -25,7 +27,6 @@ from analysis.records.metrics import Metric
 from analysis.results.case import grouped
 from analysis.results.metrics import objective_of
 from runners.plan.case import Case
-from runners.records.race.student_t import Moments, quantile
 from runners.records.status import OK
 from runners.study.schedule import compared_with
 
@@ -89,18 +90,18 @@ class LiveGrid:
         if baseline is None:
             return Cell("baseline", case.number, mean)
         theirs = self._values[baseline]
-        logs = Moments.of(
+        logs = [
             math.log(value / theirs[repetition])
             for repetition, value in mine.items()
             if repetition in theirs
-        )
-        if not logs.count:
+        ]
+        if not logs:
             return Cell("estimate", case.number, mean)
         half = math.nan
-        if logs.count > 1 and logs.variance > 0:
-            error = math.sqrt(logs.variance / logs.count)
-            half = quantile(_LEVEL, logs.count - 1) * error
-        low, ratio, high = (math.exp(min(logs.mean + by, 700.0)) for by in (-half, 0.0, half))
+        if len(logs) > 1 and (deviation := stdev(logs)) > 0:
+            t = float(special.stdtrit(len(logs) - 1, 1 - _LEVEL))
+            half = t * deviation / math.sqrt(len(logs))
+        low, ratio, high = (math.exp(min(fmean(logs) + by, 700.0)) for by in (-half, 0.0, half))
         return Cell("estimate", case.number, mean, ratio, low, high)
 
 

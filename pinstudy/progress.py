@@ -86,14 +86,12 @@ class TerminalProgress:
         study = summary.study
         self._check, self._expect, self._decided = check, expect, decided
         self._of = f"/{study.repetitions}"
-        if study.precision:
-            self._of = f" of {study.precision.least} to {study.repetitions}"
         if study.decide:
             self._of = f" of {study.decide.first} to {study.repetitions}"
         self._race = study.race is not None
         if self._race:
             self._of = ""
-        is_open = study.precision or study.decide or self._race
+        is_open = study.decide or self._race
         self._at_most = "at most " if is_open else ""
         self._total = summary.left
         self._done = 0
@@ -143,14 +141,6 @@ class TerminalProgress:
         if case.case_id not in self._skipped:
             self._skipped.add(case.case_id)
             self._say(f"left out: {case.label}: {reason}")
-
-    def ended(self, case: Case, saved: int) -> None:
-        """Expect fewer runs; without a bar, report that the case has ended."""
-        self._total -= saved
-        if self._bar:
-            self._bar.update(_TASK, total=self._total)
-        else:
-            say(f"{case.label}: precise enough, {saved} fewer to run", err=True)
 
     def eliminated(self, out: Sequence[tuple[Case, Eliminated]]) -> None:
         """Report which cases make no more runs, and why; each reason once."""

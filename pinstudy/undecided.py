@@ -10,9 +10,8 @@ from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from base import PINSTUDY
 from base.errors import UserError
-from base.text import as_typed, plural
+from base.text import plural
 from configs.study import Study
 from pinstudy.output import say
 from pinstudy.study_run import make_runs
@@ -36,13 +35,7 @@ class Limits:
 
 
 def limits_of(study: Study) -> Limits:
-    """Return a study's limits; raises UserError where a race or a precision ends its cases."""
-    if study.race or study.precision:
-        rule = "race" if study.race else "precision"
-        raise UserError(
-            f"--undecided: the {rule} of study {study.name} says how often each case runs; "
-            f"`{PINSTUDY} run {as_typed(study.path)}` continues it"
-        )
+    """Return a study's limits."""
     if study.overrides.repetitions is not None:
         return Limits(study.overrides.repetitions)
     if study.decide:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -31,9 +29,8 @@ from analysis.statistics.drift import Drift
 from analysis.statistics.unlike import slow_runs
 from analysis.verdict.values import MAX_VALUE, MIN_VALUE, Array
 from base import PINSTUDY
-from base.text import as_typed, one_line, plural
+from base.text import one_line
 from configs.study import CURRENT_GOVERNOR
-from runners.records.race.race import is_placed
 from runners.records.race_state import OVERHEAD_S, Key, RaceState
 
 # The line of the tool that ran a case, by mechanism: places are in the environment.
@@ -78,7 +75,7 @@ def advice_of(results: Results, drift: Drift | None = None) -> Advice | None:
         no_energy="" if points else _no_energy(results),
         command=_command(recommended or reference, lines, race),
         lines=lines,
-        next_command=_next_command(folder),
+        next_command=race.rule.resumed_by or f"{PINSTUDY} advise",
         why_no_reference=_why_no_reference(race),
         caveats=(*settings_of(lines), *caveats),
         entrants=len(race.entrants) + race.unseen,
@@ -215,25 +212,11 @@ def _lines(
     )
 
 
-def _next_command(folder: Path) -> str:
-    """Return the command that continues the race; the study stands above its results."""
-    name = folder.absolute().parent.name
-    # As it was typed, though a folder named `.` has no parent.
-    file = Path(os.path.normpath(folder / "..")) / f"{name}.yaml"
-    return f"{PINSTUDY} run {as_typed(file if file.is_file() else f'{name}.yaml')}"
-
-
 def _why_no_reference(race: RaceRecords) -> str:
     runs = [run for (case_id, _), run in race.runs.items() if case_id == race.entrants[0]]
     if reasons := [run.reason for run in runs if run.reason]:
         return one_line(joined(dict.fromkeys(reasons)))
-    if not all(is_placed(run) for run in runs):
-        return "where its threads ran could not be proved, or was not where they belong"
-    teams = {(run.started, run.requested) for run in runs if run.started not in (0, run.requested)}
-    return "; ".join(
-        f"{plural(started, 'thread')} started, {requested} told"
-        for started, requested in sorted(teams)
-    )
+    return "where its threads ran could not be proved, or was not where they belong"
 
 
 def confirmation_of(race: RaceRecords, state: RaceState, runs: pd.DataFrame) -> Confirmation | None:

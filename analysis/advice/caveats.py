@@ -15,8 +15,10 @@ from analysis.statistics.drift import Drift, Trend
 from configs.mapping import WITHIN_THE_RUN
 from configs.settings import GOVERNOR, NAMES
 from runners.records.disturbances import OWN
-from runners.records.race.elimination import MAX_NOISE
 from runners.records.race_state import RaceState
+
+# One run of each case eliminates half of them: more noise than this may take the best with it.
+MAX_NOISE = 0.08
 
 
 def caveats_of(
@@ -106,12 +108,8 @@ def _placement(cases: Sequence[Candidate]) -> Iterator[AdviceCaveat]:
 
 
 def _noise(state: RaceState) -> Iterator[AdviceCaveat]:
-    if state.noise is None or state.noise <= MAX_NOISE:
-        return
-    yield AdviceCaveat("noise", numbers={"deviation": state.noise})
-    if cut := sum(case.why == "far worse" for case in state.eliminated):
-        numbers = {"cases": cut, "most_deviation": MAX_NOISE}
-        yield AdviceCaveat("noisy first runs", numbers=numbers)
+    if state.noise is not None and state.noise > MAX_NOISE:
+        yield AdviceCaveat("noise", numbers={"deviation": state.noise})
 
 
 def _drift(drift: Drift | None) -> Iterator[AdviceCaveat]:

@@ -146,7 +146,6 @@ def _elimination_data(elimination: Elimination) -> dict[str, Any]:
         "ratio_low": elimination.interval.low if elimination.interval else None,
         "ratio_high": elimination.interval.high if elimination.interval else None,
         "at_least": elimination.at_least,
-        "p": eliminated.p,
         "reason": eliminated.reason or None,
     }
 

@@ -21,7 +21,7 @@ from runners.records.placed_runs import PlacedRuns
 from runners.records.race_state import Eliminated, RaceState
 
 # Why a case that began was not compared with the reference.
-NOT_COMPARED = ("failed", "cannot run", "not placed", "same threads")
+NOT_COMPARED = ("failed", "cannot run", "not placed")
 Outcome = Literal["worse", "undecided", "not compared"]
 # Why an answer is to be taken with care, and the numbers of each:
 AdviceCaveatCode = Literal[
@@ -41,8 +41,6 @@ AdviceCaveatCode = Literal[
     "placement",
     # a run differs from the next: `deviation`, a share
     "noise",
-    # cases were ruled out after one run, which so much noise does not allow: `cases`
-    "noisy first runs",
     # the runs were made in several attempts: `attempts`
     "attempts",
     # runs changed from first to last, or between attempts: `change`, `low`, `high`

@@ -15,10 +15,11 @@ from scipy import special
 from analysis.advice.model import NOT_COMPARED, Candidate, Elimination, Outcome
 from analysis.records.race_records import RaceRecords
 from analysis.statistics.sample import Interval
-from runners.records.race.elimination import SHARED_DF
 from runners.records.race_state import WHYS, Eliminated, Key, RaceState
 
 LEVEL = 0.05
+# The weight of all cases' variance beside a case's own, in degrees of freedom.
+SHARED_DF = 4
 # Case, then block of the race, with a value's logarithm.
 Values = Mapping[str, Mapping[float, float]]
 
@@ -69,7 +70,7 @@ def _compared(
     differences = [mine[block] - other[block] for block in sorted(mine.keys() & other.keys())]
     if not differences:
         # Its run was ended because it took so much longer than the shortest one.
-        cut = case.why == "far worse" and not mine and case.worse_by is not None
+        cut = case.why == "cut" and case.worse_by is not None
         ratio = 1 + case.worse_by if cut and case.worse_by is not None else None
         outcome: Outcome = "worse" if cut else "undecided"
         return Elimination(candidate, case, outcome, ratio=ratio, at_least=cut)
@@ -92,8 +93,8 @@ def _compared(
 def _reach(differences: Sequence[float], noise: float, among: int) -> float:
     """Return half the width of the interval of a mean difference.
 
-    A few differences hardly give a variance, so that of all cases stands beside it, as in the race
-    (runners.records.race.elimination).
+    A few differences hardly give a variance, so that of all cases stands beside it (Smyth, "Linear
+    models and empirical Bayes methods", 2004).
     """
     count = len(differences)
     mean = sum(differences) / count

@@ -9,13 +9,15 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, TypeGuard
+from typing import Any, TypeGuard
+
+import msgspec
 
 from analysis.records.files import read_limited
 from base.reading import number_or_nan
-from configs.decoding import InvalidError, decode
-from configs.repetitions import ANY, REPETITIONS, Race
-from configs.results_folder import STUDY_FILE
+from base.text import one_line
+from configs.repetitions import ANY, Race
+from configs.results_folder import RACE_FILE
 from configs.values import DIRECTIONS, is_name
 from runners.records.race_state import Key, RaceRun, RaceState, race_run
 from runners.records.status import FINAL, SKIPPED
@@ -114,18 +116,17 @@ def rule_of(value: object) -> Race | None:
         return None
     if better not in DIRECTIONS or not 0 < margin < 1:
         return None
-    seconds, runs = number_or_nan(race.get("time_budget_s")), race.get("runs")
+    within_s, runs = _limits(race.get("time_budget_s"), race.get("runs"))
     region = race.get("region")
     if region is not None and not (isinstance(region, str) and is_name(region)):
         return None
-    within_s = seconds if 0 < seconds < math.inf else None
     return Race(
         region=region,
         of=of,
         higher=better == "higher",
         margin=margin,
         within_s=within_s,
-        runs=runs if _is_count(runs) or (runs == ANY and within_s is not None) else None,
+        runs=runs,
     )
 
 
@@ -152,21 +153,25 @@ def _key(record: Mapping[str, Any]) -> Key | None:
 
 
 def _with_limits_of(folder: Path, rule: Race) -> Race:
-    """Return a rule with the `time_budget` and `runs` of the study file beside the records.
+    """Return a rule with the limits and the command of the search's latest attempt.
 
-    Where there is no such file, or it describes another race, the rule stays as it is.
+    Where there is no such file, or it is of another race, the rule stays as it is.
     """
-    # As in analysis.published: few studies are races.
-    from configs.document import parse_yaml
-
-    data = read_limited(folder / STUDY_FILE)
-    study = None if data is None else parse_yaml(data, STUDY_FILE).value
-    repetitions = study.get("repetitions") if isinstance(study, dict) else None
+    data = read_limited(folder / RACE_FILE)
     try:
-        now = decode(Annotated[Any, REPETITIONS], repetitions).race
-    except InvalidError:
+        now = msgspec.json.decode(data or b"", type=Race)
+    except msgspec.DecodeError:
         return rule
-    asked = (rule.of, rule.region, rule.higher)
-    if now is None or (now.of, now.region, now.higher) != asked:
+    if (now.of, now.region, now.higher) != (rule.of, rule.region, rule.higher):
         return rule
-    return replace(rule, within_s=now.within_s, runs=now.runs)
+    within_s, runs = _limits(now.within_s, now.runs)
+    return replace(rule, within_s=within_s, runs=runs, resumed_by=one_line(now.resumed_by, None))
+
+
+def _limits(within: object, runs: object) -> tuple[float | None, int | str | None]:
+    """Return a race's limits of time and of runs, None for what is none."""
+    seconds = number_or_nan(within)
+    within_s = seconds if 0 < seconds < math.inf else None
+    if runs == ANY and within_s is not None:
+        return within_s, ANY
+    return within_s, runs if _is_count(runs) else None

@@ -42,9 +42,9 @@ class Runs:
     tuples, numbers floats and NaN where nothing was measured, `threads` and `case_number` integers.
     `started_s` is in seconds since 1970, `temperature_c` that of the hottest package before the
     run. Of interchangeable nodes that divide a study `node_id` is the name of their pool, and
-    MADE_ON has the node. `ruled` tells that a precision or a race ended cases, `raced` that it was
-    a race; `planned_looks` is how often results may have been looked at, to end the study when they
-    decide. `look` is the number of this look at them, as far as what was undecided was repeated.
+    MADE_ON has the node. `raced` tells that a race ended cases; `planned_looks` is how often
+    results may have been looked at, to end the study when they decide. `look` is the number of
+    this look at them, as far as what was undecided was repeated.
 
     `reasons` has the reasons for missing fields of good runs: `case_id`, `field`,
     `reason`, each combination once. `refused` counts the lines that are no records, by why (words
@@ -61,7 +61,6 @@ class Runs:
     unusable: int = 0
     more_metrics: bool = False
     raced: bool = False
-    ruled: bool = False
     planned_looks: int = 1
     look: int = 1
     repeated: pd.DataFrame = field(default_factory=pd.DataFrame)
@@ -100,7 +99,6 @@ def read_runs(folder: Path) -> Runs:
         unusable=seen.rows.unusable,
         more_metrics=seen.rows.metrics.more,
         raced=seen.raced,
-        ruled=seen.ruled,
         planned_looks=seen.planned_looks,
         look=seen.look + seen.went_on,
         repeated=repeated,
@@ -117,7 +115,7 @@ class _Seen:
     def __init__(self) -> None:
         self.rows = FrameBuilder()
         self.refused: Counter[str] = Counter()
-        self.raced = self.ruled = False
+        self.raced = False
         self.planned_looks = 1
         self.look, self.went_on = 1, False
         self.firsts = FirstRecords()
@@ -152,7 +150,6 @@ class _Seen:
         if looks is not None:
             self.planned_looks = max(self.planned_looks, looks)
             return
-        self.ruled = True
         self.raced = rule.get("race") is not None
 
 

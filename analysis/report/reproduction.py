@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from analysis.format.numbers import in_percent
 from analysis.format.table import Column, Table
 from analysis.records.files import read_limited
 from analysis.records.first_records import Record, command_lines
@@ -17,7 +16,6 @@ from analysis.report.exclusions import Place
 from analysis.results.node_files import NodeSheet, kinds_option
 from analysis.results.sources import Results
 from base.reading import number_or_nan
-from configs.repetitions import PRECISION_OF
 from configs.results_folder import APPS, STUDY_FILE
 from runners.records.status import SKIPPED
 
@@ -149,9 +147,8 @@ def _rule(rule: object) -> str:
     if race := rule_of(rule):
         best = "most" if race.higher else "least"
         return (
-            f"The cases raced for the {best} {race.of}: in blocks of one run of each, those that "
-            "were reliably worse than the best ended. The best of them was then tried against the "
-            "first case, by fresh runs of it."
+            f"The cases raced for the {best} {race.of}: after each round the slower half of them "
+            "ended. The last one was then tried against the first case, by fresh runs of it."
         )
     if isinstance(decide := rule.get("decide"), dict):
         first, most = (number_or_nan(decide.get(key)) for key in ("first", "max"))
@@ -162,12 +159,4 @@ def _rule(rule: object) -> str:
             f"{first:g} repetitions and whenever their number had doubled, until every comparison "
             "of times was decided or no time was left."
         )
-    least, most, share = (number_or_nan(rule.get(key)) for key in ("min", "max", "ci_half_width"))
-    named = rule.get("of")
-    measures = [name for name in PRECISION_OF if isinstance(named, list) and name in named]
-    if math.isnan(least + most + share) or not measures:
-        return ""
-    return (
-        f"Each case was repeated {least:g} to {most:g} times: until the 95 % interval of its mean "
-        f"{' and '.join(measures)} reached no further than {in_percent(share, 6)} % to each side."
-    )
+    return ""

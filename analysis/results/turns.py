@@ -22,9 +22,8 @@ from analysis.results.case import Case
 
 Array = NDArray[np.float64]
 
-# Randomised blocks change between two cases once a block or oftener. Runs are lost, and cases end
-# at a precision, so that fewer changes do: as many as there must be pairs in
-# analysis.verdict.values.
+# Randomised blocks change between two cases once a block or oftener. Runs are lost, so
+# that fewer changes do: as many as there must be pairs in analysis.verdict.values.
 MIN_TURNS = 2 / 3
 ORDER = "the order does not tell a drift from a mapping"
 FOOTNOTE = (

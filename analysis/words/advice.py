@@ -16,8 +16,7 @@ NOW = "as you start it now"
 # What stands before a command that has to be given first.
 SETTING = "first, as root:"
 _CAVEATS: Mapping[AdviceCaveatCode, str] = {
-    "mostly disturbed": "for now: {count} of {runs} runs were disturbed; on a quiet node: "
-    "`{next} --fresh`",
+    "mostly disturbed": "for now: {count} of {runs} runs were disturbed; on a quiet node: `{anew}`",
     "disturbed": "{count} of {runs} runs {names}",
     "oversubscribed": "{threads} threads on {cpus} CPUs: oversubscribed",
     "unset": "measured without your {names}",
@@ -25,7 +24,6 @@ _CAVEATS: Mapping[AdviceCaveatCode, str] = {
     "loaded": "{names}: part of its work at start is in the numbers",
     "placement": "{names}: {lost} of {runs} runs lost to placement",
     "noise": "one run differs from the next by {deviation} (standard deviation)",
-    "noisy first runs": "{cases} ruled out after one run: safe up to {most_deviation} of noise",
     "attempts": "runs of {attempts} attempts: what changed between them is in the change",
     "drift": "runs changed over {names}: {change} (95 %: {low} to {high})",
     "slow runs": "slow runs: {best} of {best_runs} of the best, {reference} of {reference_runs} "
@@ -33,16 +31,14 @@ _CAVEATS: Mapping[AdviceCaveatCode, str] = {
 }
 # Why a case was ruled out, by the race's word for it.
 RULED_OUT: Mapping[str, str] = {
-    "not best": "another case promised more when the best was chosen",
-    "worse": "worse than the best, with the confidence of all such decisions together",
-    "far worse": "so far behind after one run that noise is not the reason",
+    "slower": "in the slower half at the end of a round",
+    "cut": "its first run took more than twice as long as the shortest one",
     "not placed": "more than a tenth of its runs lost to placement",
-    "same threads": "it starts as many threads as now, whatever it is told",
     "failed": "its run was not good",
     "cannot run": "the node cannot run it now",
     "no time": "no time or run was left for it",
 }
-_SHARES = ("deviation", "most_deviation")
+_SHARES = ("deviation",)
 _CHANGES = ("change", "low", "high")
 
 
@@ -65,8 +61,7 @@ def advice_result(advice: Advice) -> str:
         return f"unfinished: {runs}{most}{within}; go on with `{advice.next_command}`"
     if state.decision == "no reference":
         why = f" ({advice.why_no_reference})" if advice.why_no_reference else ""
-        again = f"`{advice.next_command} --fresh`"
-        return f"no answer: {NOW} it had no good run{why}; mend it, then {again}"
+        return f"no answer: {NOW} it had no good run{why}; mend it, then `{_anew(advice)}`"
     if state.decision == "gain":
         return joined([f"{_gain(advice)} than {NOW} ({_gain_ends(advice)})", *_of_trial(advice)])
     if not advice.compared:
@@ -74,6 +69,11 @@ def advice_result(advice: Advice) -> str:
     margin = percent(advice.rule.margin)
     shown = f"{NOW}: nothing tried was shown to be better by more than {margin}"
     return joined([shown, *_of_trial(advice)])
+
+
+def _anew(advice: Advice) -> str:
+    """Return the command that begins the search anew: its options stand before the program."""
+    return advice.next_command.replace(" advise", " advise --fresh", 1)
 
 
 def _of_trial(advice: Advice) -> Iterator[str]:
@@ -148,9 +148,9 @@ def advice_more(advice: Advice) -> str:
     if not advice.limited_by:
         return ""
     now = advice.state.most_runs if advice.limited_by == "runs" else duration(advice.rule.within_s)
-    return (
-        f"undecided: raise `{advice.limited_by}` ({now} now) and go on with `{advice.next_command}`"
-    )
+    option = f"--{advice.limited_by}".replace("_", "-")
+    more = f"raise `{option}` ({now} now)"
+    return f"undecided: {more} and go on with `{advice.next_command}`"
 
 
 def advice_caveat(caveat: AdviceCaveat, advice: Advice) -> str:
@@ -158,9 +158,7 @@ def advice_caveat(caveat: AdviceCaveat, advice: Advice) -> str:
     numbers = {name: _number(name, value) for name, value in caveat.numbers.items()}
     names, text = ", ".join(caveat.names), caveat.text
     template = _CAVEATS[caveat.code]
-    return one_line(
-        template.format(names=names, text=text, next=advice.next_command, **numbers), None
-    )
+    return one_line(template.format(names=names, text=text, anew=_anew(advice), **numbers), None)
 
 
 def _number(name: str, value: float) -> str:

@@ -86,9 +86,6 @@ class Injector:
         """The number of repetitions is fixed here."""
         raise SystemExit(f"asked whether {repetitions} repetitions decide")
 
-    def ended(self, case: Case, saved: int) -> None:
-        """No case ends early here."""
-
     def waiting(self, reason: str) -> None:
         """Nothing is waited for here."""
 

@@ -61,14 +61,13 @@ def words(studies: int) -> Rows:
         five = simulate.wrong_words(pair, 10, studies, SEED, mappings=5)
         twenty = simulate.wrong_words(pair, 10, max(studies // FEWER, 1), SEED, mappings=20)
         unpaired = simulate.wrong_words(pair, 10, studies, SEED, paired=False)
-        early = simulate.stopped_early(pair, max(studies // FEWER, 1), SEED)
         same = max(simulate.false_equivalence(pair, 10, studies, SEED, side) for side in (1, -1))
-        yield [pair.name, *map(percent, (*rates, five, twenty, unpaired, early, same, lacking))]
+        yield [pair.name, *map(percent, (*rates, five, twenty, unpaired, same, lacking))]
 
 
 WORDS = (
     "noise", "n = 5", "n = 10", "n = 20", "n = 30", "five mappings, n = 10",
-    "twenty mappings, n = 10", "without pairs, n = 10", "stopped early",
+    "twenty mappings, n = 10", "without pairs, n = 10",
     "called equivalent at the margin, n = 10", "no outcome, n = 10",
 )  # fmt: skip
 

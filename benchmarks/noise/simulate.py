@@ -29,8 +29,6 @@ from analysis.verdict.values import Logs, difference_in
 from benchmarks.noise import shapes
 from benchmarks.noise.candidates import Test, project
 from benchmarks.noise.shapes import Noise
-from configs.repetitions import Precision
-from runners.study.precision import CasePrecision
 
 Array = NDArray[np.float64]
 # The equal quantity when nothing differs: means of log times, their medians, or the trimmed mean of
@@ -177,28 +175,6 @@ def false_equivalence(pair: Pair, n: int, studies: int, seed: int, side: int) ->
     found = [_difference(x, y) for x, y in zip(a, b, strict=True)]
     equivalent = [of is not None and outcomes_of([of])[0] == "equivalent" for of in found]
     return float(np.mean(equivalent))
-
-
-def stopped_early(pair: Pair, studies: int, seed: int, half_width: float = 0.01) -> float:
-    """Return how often equals are called different when a case ended at a precision.
-
-    The first case ends by the rule that runs by, the other goes on; common blocks are compared.
-    """
-    rng = np.random.default_rng(seed)
-    a, b = pair.logs(rng, (studies, 50))
-    a = a - offset(pair, "typical ratio")
-    wrong = 0
-    for mine, theirs in zip(a, b, strict=True):
-        precision = CasePrecision(Precision(least=5, half_width=half_width, of=("time",)))
-        end = 0
-        for time in np.exp(mine).tolist():
-            precision.add({"time": time})
-            end += 1
-            if precision.reached:
-                break
-        found = _difference(mine[:end], theirs[:end])
-        wrong += found is not None and outcomes_of([found])[0] in ("better", "worse")
-    return wrong / studies
 
 
 def continued(pair: Pair, sizes: tuple[int, ...], studies: int, seed: int) -> float:

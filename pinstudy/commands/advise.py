@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from base import PINSTUDY
 from base.errors import StudyError, UserError
+from base.text import word_as_typed
 from pinstudy.options import FRESH, JSON, KINDS, MARGIN, RESULTS, SITE, SYSROOT, warn_of_options
 from pinstudy.output import print_columns, print_json, say, wrap
 from pinstudy.streams import stdin_is_file
@@ -22,6 +26,10 @@ if TYPE_CHECKING:
     from runners.advise.search import Search
     from runners.study.machine import Machine
     from runners.study.session import Session
+
+
+# Options that say how to begin and what to show; a search continues without them.
+_OF_ONE_CALL = ("--fresh", "--json", "--lines", "--why")
 
 
 class _ProgramCommand(click.Command):
@@ -166,8 +174,9 @@ def advise_command(
 
     if sysroot != LIVE_ROOT and not plan:
         raise UserError(f"--sysroot {sysroot}: a recorded node runs nothing; add --plan")
-    request = make_request(program, **options)
-    if passed_on := warn_of_options(context.command, context.meta[TYPED], program):
+    typed = context.meta[TYPED]
+    request = replace(make_request(program, **options), resumed_by=_resumed_by(typed, program))
+    if passed_on := warn_of_options(context.command, typed, program):
         say(f"pinstudy: {passed_on}", err=True)
     if stdin_is_file():
         say(
@@ -203,22 +212,27 @@ def advise_command(
     session.raise_if_failed()
 
 
+def _resumed_by(typed: Sequence[str], program: Sequence[str]) -> str:
+    """Return the command that continues a search, of the words after the command's name."""
+    options = [word for word in typed[: len(typed) - len(program)] if word not in _OF_ONE_CALL]
+    return " ".join([PINSTUDY, "advise", *map(word_as_typed, [*options, *program])])
+
+
 def _search(machine: Machine, search: Search, results: Path, fresh: bool) -> Session:
     """Write the search's study, and make the runs that its race needs.
 
     stdout is for the answer, whose first line is a command: what is searched is told on stderr.
     """
-    from configs.library import load_study
     from pinstudy.study_run import make_runs
     from runners.advise.reference import check_processes
     from runners.advise.search import write_search
     from runners.records.reader import read_records
     from runners.study.session import Session
 
-    path, notes = write_search(search, results, fresh)
+    study, notes = write_search(search, results, fresh)
     for line in notes:
         say(f"pinstudy: {line}", err=True)
-    session = Session(machine, load_study(path), results, fresh)
+    session = Session(machine, study, results, fresh)
     say(f"pinstudy: {search.most()}; --plan shows what races", err=True)
     check = partial(check_processes, search.request)
     for record in read_records(session.folder / "records"):

@@ -97,7 +97,7 @@ def plan_command(
     from configs.library import load_site, load_study
     from runners.study.crash_notice import describe_crashes
     from runners.study.machine import open_machine, results_folder
-    from runners.study.remedy import no_race, with_remedy
+    from runners.study.remedy import with_remedy
 
     machine = open_machine(sysroot, kinds, load_site(site) if site else None)
     loaded = load_study(study, Overrides(**overrides))
@@ -110,8 +110,6 @@ def plan_command(
             say(why_no_more(found), err=as_json)
             return
         summary = again
-    if loaded.race and (problem := no_race(summary.plan)):
-        raise with_remedy(problem, machine, loaded)
     if machine.live:
         records = results_folder(results, loaded, machine.node) / "records"
         for line in describe_crashes(records, machine.node, summary):
@@ -225,7 +223,6 @@ def run_command(
     from runners.study.machine import LIVE_ROOT, WHOLE_STUDY, open_machine
     from runners.study.remedy import with_remedy
     from runners.study.session import NothingRunsError, Session
-    from runners.study.summary import precision_lines
 
     loaded = load_study(study, Overrides(**overrides))
     if loaded.spread:
@@ -261,8 +258,6 @@ def run_command(
     else:
         session = open_session()
         make_runs(session, as_json)
-    for line in precision_lines(session.summary.plan, session.summary.history):
-        say(line, err=as_json)
     show_outcome(session, report, as_json)
     session.raise_if_failed()
 

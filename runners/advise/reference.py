@@ -142,15 +142,13 @@ def reference_problem(summary: PlanSummary, folder: Path) -> dict[str, Any] | No
     state = schedule.state
     if state.decision != "no reference":
         return None
-    last = other = None
+    last = None
     for record in read_records(folder / "records"):
         if record.get("case_id") == state.reference:
             run = race_run(record, rule)
             if run.reason or not is_placed(run):
                 last = record
-            elif run.started not in (0, run.requested):
-                other = record
-    return last or other
+    return last
 
 
 def check_processes(request: Request, record: Mapping[str, Any]) -> None:

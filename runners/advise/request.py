@@ -54,7 +54,8 @@ class Request:
     thread count, or BY_ARGUMENTS; None where pinstudy chooses. `starts` is the thread count of a
     program that ignores the requested count; None for others. `region` is the region that they
     race for; None for the whole run. `variables` are environment variables for every run. `helpers`
-    is how many of its processes may work beside the one whose threads are placed.
+    is how many of its processes may work beside the one whose threads are placed. `resumed_by` is
+    the command that continues the search.
     """
 
     program: Path
@@ -78,6 +79,7 @@ class Request:
     region: str | None = None
     variables: Assignments = ()
     helpers: int = 0
+    resumed_by: str = ""
 
     @property
     def takes_threads(self) -> bool:

@@ -14,13 +14,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from base import PINSTUDY
 from base.cpulist import format_cpulist, named_cpus
 from base.errors import UserError
 from base.files import write_atomically
-from base.text import as_typed, plural, word_as_typed
+from base.text import plural, word_as_typed
 from base.units import duration
 from configs.app import OPENMP_RUNTIMES, kind_of
 from configs.library import display_path, list_mappings, load_study, read_study
@@ -39,7 +37,7 @@ from runners.advise.candidates import (
 from runners.advise.program import Program, inspect_program
 from runners.advise.reference import Reference, reference_of, threads_by
 from runners.advise.request import Request
-from runners.advise.study_file import StudyFile, make_study_file
+from runners.advise.study_file import StudyFile, make_study_file, with_race
 from runners.doctor.report import probe
 from runners.node.cpufreq import Cpufreq
 from runners.node.topology import Topology
@@ -68,8 +66,9 @@ class Search:
 
     @cached_property
     def study(self) -> Study:
-        """The study as it is read from its file."""
-        return read_study(self.file.data, f"{self.file.name}.yaml")
+        """The study as it is read from its file, with its race."""
+        study = read_study(self.file.data, f"{self.file.name}.yaml")
+        return with_race(study, self.file.rule)
 
     @property
     def size(self) -> int:
@@ -139,8 +138,7 @@ class Search:
 
     def most(self) -> str:
         """Return in words the most runs and time that the race may take."""
-        rule = self.study.race
-        assert rule is not None
+        rule = self.file.rule
         runs = f"{describe_limit(rule, self.size)}, of {plural(self.size, 'candidate')}"
         within = (
             ""
@@ -327,12 +325,12 @@ def _check_energy(machine: Machine, request: Request) -> None:
         )
 
 
-def write_search(search: Search, results: Path, fresh: bool) -> tuple[Path, list[str]]:
-    """Write the search's study, or keep the one that is there; return its path, and what to print.
+def write_search(search: Search, results: Path, fresh: bool) -> tuple[Study, list[str]]:
+    """Write the search's study, or keep the one that is there; return it, and what to print.
 
-    An earlier study keeps its candidates and gets the request's limits of time and runs; with
-    `fresh` it is written anew. Raises ConfigError when the earlier file is no study, UserError when
-    it does not race or there is nothing to race, StudyError when it cannot be written.
+    An earlier study keeps its candidates; with `fresh` it is written anew. Raises ConfigError when
+    the earlier file is no study, UserError when there is nothing to race, StudyError when it cannot
+    be written.
     """
     if search.size < 2:
         raise UserError(
@@ -342,21 +340,10 @@ def write_search(search: Search, results: Path, fresh: bool) -> tuple[Path, list
     path, new = search.path(results), search.file
     if fresh or not path.exists():
         write_atomically(path, new.data)
-        return path, []
-    there = load_study(path)
-    if there.race is None:
-        raise UserError(
-            f"{display_path(path)} does not race any more: somebody has edited it; go on with "
-            f"`{PINSTUDY} run {as_typed(path)}`, or begin anew with --fresh"
-        )
-    notes = []
-    if there.digest != search.study.digest:
+    study, notes = with_race(load_study(path), new.rule), []
+    if study.digest != search.study.digest:
         notes.append(
             f"{display_path(path)} has other candidates than would be chosen now; it is continued "
             "with its own: --fresh chooses anew"
         )
-    rule = search.study.race
-    if rule and (there.race.within_s, there.race.runs) != (rule.within_s, rule.runs):
-        # load_study has accepted the file: it holds plain values only.
-        write_atomically(path, new.continuing(yaml.safe_load(there.source)).data)
-    return path, notes
+    return study, notes

@@ -15,6 +15,9 @@ from base.errors import UserError
 from base.text import one_line
 from configs.app import SIZE_PLACE, THREADS_PLACE, kind_of
 from configs.document import MAX_BYTES
+from configs.load import study_digest
+from configs.repetitions import RACE_REPETITIONS, Race
+from configs.study import Study
 from configs.values import MAX_TEXT_CHARACTERS
 from configs.variables import OMP_NUM_THREADS
 from runners.advise.candidates import Field, Group
@@ -31,19 +34,20 @@ SIZE = "given"
 _MAX_NAME = 40
 # A longer title ends with one more character, an ellipsis.
 _MAX_TITLE = MAX_TEXT_CHARACTERS - 1
-# Keys of a race that change no run: a search may resume with other values of them.
-_CHANGEABLE = ("time_budget", "runs")
+# Of the rule of a race these change no run: a search may resume with other values of them.
+_CHANGEABLE = ("within_s", "runs", "resumed_by")
 
 Document = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class StudyFile:
-    """A study's name, the content of its file, and the folder where its program runs."""
+    """A study's name, the content of its file, the folder where its program runs, and its race."""
 
     name: str
     document: Document
     directory: str
+    rule: Race
 
     @property
     def data(self) -> bytes:
@@ -73,13 +77,6 @@ class StudyFile:
             raise too_long
         return data
 
-    def continuing(self, document: Document) -> StudyFile:
-        """Return an earlier search's document with this one's `time_budget` and `runs`."""
-        old, new = (each["repetitions"]["race"] for each in (document, self.document))
-        race = {key: value for key, value in old.items() if key not in _CHANGEABLE}
-        race |= {key: value for key, value in new.items() if key in _CHANGEABLE}
-        return replace(self, document=document | {"repetitions": {"race": race}})
-
 
 def make_study_file(
     request: Request,
@@ -97,10 +94,10 @@ def make_study_file(
     """
     name = app_name(request.program.name)
     app = _app(request, program, field, name)
-    race = _race(request)
+    rule = _rule(request)
     identity = {
         "app": {key: value for key, value in app.items() if key != "schedules"},
-        "race": {key: value for key, value in race.items() if key not in _CHANGEABLE},
+        "race": {key: value for key, value in vars(rule).items() if key not in _CHANGEABLE},
         "reference": [reference.threads, reference.schedule, reference.wait_policy],
         "asked": [request.threads, request.schedules, request.governors, request.wait_policies],
         "directory": request.directory,
@@ -111,13 +108,19 @@ def make_study_file(
         "title": one_line(f"How is {name} run best here?"),
         "apps": [_entry(app, program, group, reference) for group in field.groups],
         "governors": list(governors),
-        "repetitions": {"race": race},
+        "repetitions": RACE_REPETITIONS,
         "warmup": 1,
         "seed": int(digits, 16),
         "wait_policy": reference.wait_policy,
         "collect": ["perf", "energy"],
     }
-    return StudyFile(f"{PREFIX}-{name}-{digits}", document, request.directory)
+    return StudyFile(f"{PREFIX}-{name}-{digits}", document, request.directory, rule)
+
+
+def with_race(study: Study, rule: Race) -> Study:
+    """Return a search's study with the rule of its race, which no file has."""
+    raced = replace(study, race=rule)
+    return replace(raced, digest=study_digest(raced))
 
 
 def app_name(file_name: str) -> str:
@@ -209,19 +212,16 @@ def _entry(app: Document, program: Program, group: Group, reference: Reference) 
     return entry | {"mappings": [placed.mapping.name for placed in group.placed]}
 
 
-def _race(request: Request) -> Document:
-    race: Document = {
-        "of": request.of,
-        "better": "higher" if request.higher else "lower",
-        "margin": f"{request.margin * 100:.6f}".rstrip("0").rstrip(".") + "%",
-    }
-    if request.region is not None:
-        race["region"] = request.region
-    if request.within_s is not None:
-        race["time_budget"] = _seconds(request.within_s)
-    if request.runs is not None:
-        race["runs"] = request.runs
-    return race
+def _rule(request: Request) -> Race:
+    return Race(
+        of=request.of,
+        higher=request.higher,
+        margin=request.margin,
+        within_s=request.within_s,
+        runs=request.runs,
+        region=request.region,
+        resumed_by=request.resumed_by,
+    )
 
 
 def _build(program: Program) -> str:

@@ -326,8 +326,7 @@ def how_it_ends(study: Study) -> str:
 
     Its limits are not in the study's digest: the same study goes on when it is given more of them.
     """
-    rule = study.precision or study.decide or study.race
-    return f"{study.repetitions} repetitions, {rule}" if rule else ""
+    return f"{study.repetitions} repetitions, {study.decide}" if study.decide else ""
 
 
 def job_of(system: BatchSystem, environment: Mapping[str, str]) -> str:

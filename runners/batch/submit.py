@@ -85,10 +85,8 @@ def _raise_if_indivisible(study: Study, spread: Spread) -> None:
     if spread.workers is None:
         raise UserError("split needs the number of nodes to divide the study over: --workers N")
     reasons = {
-        "repeats its cases until they are known precisely enough, which one node alone can decide "
-        "(a fixed number of repetitions can be divided)": study.precision,
-        "goes on until its comparisons are decided, which one node alone can tell": study.decide,
-        "is a race, whose blocks one node alone can make": study.race,
+        "goes on until its comparisons are decided, which one node alone can tell (a fixed number "
+        "of repetitions can be divided)": study.decide,
         "measures latencies, which are a node's own": study.latency,
     }
     for why, applies in reasons.items():

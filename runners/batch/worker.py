@@ -218,7 +218,7 @@ class WorkerSession:
     def _ended(self, status: int, reason: str) -> tuple[int, str]:
         if self.session.restore_problem not in reason:
             reason = f"{reason}; {self.session.restore_problem}"
-        # Anew: runs were made, and cases may have reached their precision or lost a race.
+        # Anew: runs were made, and comparisons may be decided.
         now = replace(self.session.summary)
         self.file.write(runs=now.runs, left=now.left, ended=status, reason=reason)
         return status, reason

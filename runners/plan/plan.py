@@ -65,7 +65,7 @@ class Plan:
 
     @cached_property
     def runs(self) -> list[PlannedRun]:
-        """Every run of the cases, in order; with a precision, the maximum number of runs.
+        """Every run of the cases, in order, at most.
 
         With `blocks` only their repetitions, and the warm-up runs, which every node needs.
         """

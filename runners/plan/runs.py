@@ -208,10 +208,6 @@ class Forecast:
         self._means_s[case_id] = mean_s
         self._corrections = self._hint_corrections()
 
-    def drop(self, case_id: str) -> int:
-        """Drop the pending runs of the case; return how many there were."""
-        return self._pending.pop(case_id, 0)
-
     def _hint_corrections(self) -> dict[str, float]:
         """Return by app the ratio of its cases' times so far to its hints."""
         measured_s: dict[str, float] = defaultdict(float)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import exp, log, sqrt
+from statistics import fmean, stdev
 
 from runners.prove.finding import Instrument
 from runners.records.instruments import Finding
-from runners.records.race.student_t import Moments, quantile, welch
 
 REPETITIONS = (10, 30, 100)
 # Of a two-sided test, and the share of true differences that it shall find.
@@ -25,10 +25,12 @@ def smallest_difference(times_s: Sequence[float], repetitions: int) -> float:
     2n - 2 degrees of freedom (Cohen, Statistical Power Analysis for the Behavioral Sciences, 1988,
     chapter 2; by Student's t instead of a noncentral one, which is close from 10 runs on).
     """
-    spread = sqrt(Moments.of(map(log, times_s)).variance)
+    # Few commands need it.
+    from scipy import special
+
     df = 2 * repetitions - 2
-    both = quantile(SIGNIFICANCE / 2, df) + quantile(1 - POWER, df)
-    return exp(both * spread * sqrt(2 / repetitions)) - 1
+    both = special.stdtrit(df, 1 - SIGNIFICANCE / 2) + special.stdtrit(df, POWER)
+    return exp(float(both) * stdev(map(log, times_s)) * sqrt(2 / repetitions)) - 1
 
 
 def judge_resolution(times_s: Sequence[float]) -> Finding:
@@ -37,12 +39,17 @@ def judge_resolution(times_s: Sequence[float]) -> Finding:
     The smallest differences are told with it.
     """
     one = Instrument("resolution", "", f"{len(times_s) // 2} pairs of equal runs", ("elapsed_s",))
-    first, second = (Moments.of(map(log, times_s[i::2])) for i in (0, 1))
-    error, df = welch(first, second)
-    apart = abs(first.mean - second.mean)
+    from scipy import stats
+
+    first, second = ([log(time_s) for time_s in times_s[i::2]] for i in (0, 1))
+    apart = abs(fmean(first) - fmean(second))
+    # Equal times have no spread to test by.
+    differ = stdev(first) + stdev(second) > 0 and (
+        stats.ttest_ind(first, second, equal_var=False).pvalue < ALARM
+    )
     told = ", ".join(f"{smallest_difference(times_s, n):.1%} with {n}" for n in REPETITIONS)
     measured = f"shows {told} repetitions"
     off = ""
-    if error and apart / error > quantile(ALARM / 2, df):
+    if differ:
         off = f"the two of each pair differ by {exp(apart) - 1:.2%}: something alternates"
     return one.found(measured, off)

@@ -11,7 +11,7 @@ from typing import Any
 
 from configs.repetitions import RACE_OF, Race
 from runners.records.disturbances import OWN, disturbances
-from runners.records.placed_runs import VIOLATED, observed_team, verdict_of
+from runners.records.placed_runs import VIOLATED, verdict_of
 from runners.records.record import MAX_RACE_VALUE, MIN_RACE_VALUE
 from runners.records.status import CHECK_FAILED, FAILED, OK, PLACEMENT_VIOLATED, TIMEOUT
 
@@ -30,17 +30,13 @@ DECISIONS = {
 }
 # Why a case makes no more runs, from the nearest to the best on.
 WHYS = {
-    "not best": "not told from the best, which promised more",
-    "worse": "worse than the best, with the confidence of all such decisions together",
-    "far worse": "after one run so far from the best that noise is not the reason",
+    "slower": "in the slower half of the cases at the end of a round",
+    "cut": "its first run was ended when it took much longer than the shortest one",
     "not placed": "more than a tenth of its runs were not proved to be where it puts its threads",
-    "same threads": "it starts as many threads as the reference, whatever it is told",
     "failed": "its run was not good",
     "cannot run": "the node cannot run it now",
     "no time": "there was no time for it, or no run",
 }
-# Those of them that say how a case did beside others; the rest are about the case alone.
-BY_COMPARISON = ("not best", "worse", "far worse")
 # Statuses that are the fault of the case; the others may happen to any case.
 _CASE_FAULTS = (FAILED, TIMEOUT, CHECK_FAILED, PLACEMENT_VIOLATED)
 # The overhead of a run where it was not recorded: perf's start, the record, reading the node's
@@ -55,9 +51,8 @@ class RaceRun:
     `value` is the measure raced for, None when there is none; `reason` then says why, if the case
     is to blame, and is empty after a disturbance. `cut` says that the run was ended because it took
     much longer than the shortest one. `elapsed_s` is its seconds, 0 when unknown. `placed` is the
-    verdict on its placement, empty when unknown. `requested` and `started` are numbers of
-    threads, 0 when unknown. `disturbed` is by heat, power limits or other tasks. `took_s` is the
-    seconds of the run with all that pinstudy did before and after it, 0 when unknown.
+    verdict on its placement, empty when unknown. `took_s` is the seconds of the run with all that
+    pinstudy did before and after it, 0 when unknown.
     """
 
     value: float | None
@@ -65,9 +60,6 @@ class RaceRun:
     reason: str = ""
     cut: bool = False
     placed: str = ""
-    requested: int = 0
-    started: int = 0
-    disturbed: bool = False
     took_s: float = 0.0
 
 
@@ -75,17 +67,15 @@ class RaceRun:
 class Eliminated:
     """A case that makes no more runs, after `block`.
 
-    `why` is a word of WHYS. `worse_by` is the share by which its mean was worse than the best one's
-    then, 0.07 for 7 %; None without a value, negative when a steadier case was taken. `p` is the
-    probability of such a difference between equal cases, before any correction; None without a
-    test. `reason` says why its run failed, was not placed or started the wrong team; else empty.
+    `why` is a word of WHYS. `worse_by` is the share by which it was typically worse than the best
+    one then, 0.07 for 7 %; None without a value, negative where the best one was steadier. `reason`
+    says why its run failed or was not placed; else empty.
     """
 
     case_id: str
     block: int
     why: str
     worse_by: float | None = None
-    p: float | None = None
     reason: str = ""
 
 
@@ -95,7 +85,7 @@ class RaceState:
 
     `decision` is a word of DECISIONS. `best` is the case that the confirmation compares with the
     `reference`; None before it is taken, and when no other case is left. `eliminated` is in the
-    order of elimination, without cases that came back when a better one did not run well.
+    order of elimination, without a case that took the place of a best one that did not run well.
     `confirmation` has the repetitions, by case_id, of the runs that decide, pair by pair: those
     after the best was taken, so that they do not overestimate its gain. `p` is the probability of
     such a confirmation without a typical gain, `level` that with which an interval of the latest
@@ -147,14 +137,11 @@ def race_fields(
 ) -> dict[str, Any]:
     """Return a new record's fields for the race: the value that rates it, or why there is none.
 
-    `race_seen` has the placement's verdict, the numbers of threads requested and started,
-    whether anything disturbed the run, and `took_s` if that is known.
+    `race_seen` has the placement's verdict, whether anything disturbed the run, and `took_s` if
+    that is known.
     """
-    team = observed_team(record)
     seen: dict[str, object] = {
         "placement": verdict_of(record),
-        "requested": team.requested,
-        "started": team.started,
         "disturbed": any(what not in OWN for what in disturbances(record)),
     }
     if took_s is not None:
@@ -179,9 +166,6 @@ def race_run(record: Mapping[str, Any], rule: Race) -> RaceRun:
         None,
         elapsed_s,
         placed=(VIOLATED if status == PLACEMENT_VIOLATED else seen.get("placement")) or "",
-        requested=seen.get("requested") or 0,
-        started=seen.get("started") or 0,
-        disturbed=seen.get("disturbed") or False,
         took_s=seen.get("took_s") or 0.0,
     )
     if status == OK:
@@ -190,10 +174,9 @@ def race_run(record: Mapping[str, Any], rule: Race) -> RaceRun:
         absent = (record.get("unavailable") or {}).get("race_value")
         return replace(run, reason=absent or f"it has no {rule.of}")
     first = record.get("repetition") == 1
-    if status == PLACEMENT_VIOLATED and (run.disturbed or not first):
+    cut = status == TIMEOUT and rule.of_run_time and first and not record.get("warmup")
+    disturbed = seen.get("disturbed") and (cut or status == PLACEMENT_VIOLATED)
+    if status not in _CASE_FAULTS or disturbed or (status == PLACEMENT_VIOLATED and not first):
         # On a busy node a short team may not be seen, so the share of such runs decides.
         return run
-    if status not in _CASE_FAULTS:
-        return run
-    cut = status == TIMEOUT and rule.of_run_time and first and not record.get("warmup")
     return replace(run, reason=record.get("reason") or status, cut=cut)

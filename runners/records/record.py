@@ -151,8 +151,6 @@ class RaceSeen(Struct, kw_only=True):
     """What a race knows of a run beside its value."""
 
     placement: Literal["proved", "unproved", "violated"] | None = None
-    requested: FromZero | None = None
-    started: FromZero | None = None
     disturbed: bool | None = None
     took_s: Seconds | None = None
 
@@ -198,23 +196,16 @@ class Identity(Struct, kw_only=True):
     block: Whole | None = None
     order: Whole | None = None
     repetition_rule: Object | None = None
-    """`min`, `max`, `ci_half_width` (a share of the mean), `of` (`time`, `energy`): what ends a
-    case's repetitions; absent for a fixed number. Until decided `decide` alone:
-    `first`, `max`, `time_budget_s`. In a [race](repetitions.md#a-race) `race`: `of`, `better`,
+    """what ends a case's repetitions; absent for a fixed number. Until decided `decide`: `first`,
+    `max`, `time_budget_s`. In a [race](race.md) of `pinstudy advise` `race`: `of`, `better`,
     `margin`, `time_budget_s`, `runs` (a number, `any`, or none), and `cases`, the number of all,
     those without time too. Of `--undecided` `undecided`: `look`, its number"""
     race_value: RaceValue | None = None
     """only in a race: the number that rates a good run; if there is none, `unavailable` has the
     reason"""
     race_seen: RaceSeen | None = None
-    """only in a race, for every run: `placement`, the verdict; `requested`, the number of threads
-    that the program was told to start; `started`, the most threads seen in one process;
-    `disturbed`, by heat, power limits or other tasks; `took_s`, the seconds of the run with what
-    pinstudy did before and after it"""
-    ci_half_width: dict[str, Number] | None = None
-    """only with a `repetition_rule`: `{"time": 0.012}`, half the 95 % confidence interval of the
-    mean of the case's good runs so far, as a share of that mean; from the second good run on, not
-    in warm-up runs. The last run has the precision that the case reached"""
+    """only in a race, for every run: `placement`, the verdict; `disturbed`, by heat, power limits
+    or other tasks; `took_s`, the seconds of the run with what pinstudy did before and after it"""
     warmup: bool | None = None
     """a warm-up run: recorded, never averaged"""
     seed: Whole | None = None

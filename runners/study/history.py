@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from base import PINSTUDY
 from base.errors import UserError
 from base.text import shown
 from configs.overrides import kept_options
-from configs.repetitions import PRECISION_OF, Precision, Race
+from configs.repetitions import Race
 from configs.results_folder import STUDY_FILE
 from configs.study import Study
 from runners.plan.runs import RunKey
@@ -22,7 +23,6 @@ from runners.records.race_state import OVERHEAD_S, RaceRun, race_fields, race_ru
 from runners.records.reader import Line, read_lines, shards_of
 from runners.records.status import FINAL, OK, SKIPPED
 from runners.study.earlier_settings import EarlierSettings
-from runners.study.precision import CasePrecision, figures_of
 
 
 @dataclass
@@ -55,7 +55,6 @@ class History:
     files' names.
     """
 
-    precision: Precision | None = None
     done: set[RunKey] = field(default_factory=set)
     good: dict[str, dict[int, Mapping[str, Any]]] = field(default_factory=dict)
     skipped: set[RunKey] = field(default_factory=set)
@@ -71,13 +70,12 @@ class History:
     environments: dict[str, set[str]] = field(default_factory=dict)
     settings: EarlierSettings = field(default_factory=EarlierSettings)
     shards: dict[str, ShardLines] = field(default_factory=dict)
-    _known: dict[str, CasePrecision] = field(default_factory=dict)
 
     @classmethod
     def of(cls, study: Study) -> History:
         """Return the history of a study of which nothing was recorded yet."""
         rule = study.race or study.decide
-        return cls(study.precision, race=study.race, limit_s=rule.within_s if rule else None)
+        return cls(race=study.race, limit_s=rule.within_s if rule else None)
 
     def add(self, record: Mapping[str, Any]) -> None:
         """Add one record; an interrupted run is still pending."""
@@ -104,10 +102,8 @@ class History:
         case_id, warmup, repetition = key
         status, elapsed_s = record["status"], record.get("elapsed_s")
         if status == OK and not warmup:
-            compared = self.good.setdefault(case_id, {})[repetition] = _compared(record)
+            self.good.setdefault(case_id, {})[repetition] = _compared(record)
             self.settings.add(case_id, record)
-            if self.precision:
-                self.known(case_id).add(figures_of(compared))
         if self.race:
             of_race = (case_id, -repetition if warmup else repetition)
             run = self.race_runs[of_race] = race_run(record, self.race)
@@ -135,29 +131,19 @@ class History:
         left_s = max(0.0, self.limit_s - self.spent_s)
         return left_s if seconds is None else min(seconds, left_s)
 
-    def known(self, case_id: str) -> CasePrecision:
-        """Return the precision of a case over all its good runs; the study must ask for one."""
-        assert self.precision is not None
-        return self._known.setdefault(case_id, CasePrecision(self.precision))
-
     def add_new(self, record: dict[str, Any], took_s: float | None = None) -> None:
-        """Add the record of a new run, and to it the fields that decide when the study ends.
+        """Add the record of a new run, and to it, in a race, what rates the run.
 
-        With a precision: the half widths of the case's intervals, this run included; nothing for a
-        warm-up run and before there are two good runs. In a race: what rates the run, and
-        `took_s`, its seconds with all that was done before and after it.
+        `took_s` is its seconds with all that was done before and after it.
         """
         if self.race:
             record |= race_fields(record, self.race, took_s)
         self.add(record)
-        if self.precision and not record["warmup"]:
-            half_widths = self.known(record["case_id"]).half_widths
-            record |= {"ci_half_width": half_widths} if half_widths else {}
 
 
 def _compared(record: Mapping[str, Any]) -> dict[str, Any]:
     metrics = ("metrics",) if record.get("fixed_time") else ()
-    names = (*PRECISION_OF.values(), *metrics)
+    names = ("elapsed_s", "energy_pkg_j", *metrics)
     return {name: record[name] for name in names if record.get(name) is not None}
 
 
@@ -182,9 +168,10 @@ def read_history(
     )
     for record in _records(folder / "records", history.shards):
         if record.get("study_digest") != study.digest:
+            differs = _version_differs(folder, study, record.get("repetition_rule"))
             raise UserError(
-                f"{folder}: holds runs of another version of study {study.name} "
-                f"({_version_differs(folder, study)}); {advice}"
+                f"{folder}: holds runs of another version of study {study.name} ({differs}); "
+                f"{advice}"
             )
         if record.get("node_digest") != node_digest:
             differs = what_changed(folder, facts or {}, record)
@@ -213,8 +200,10 @@ def _records(folder: Path, shards: dict[str, ShardLines]) -> Iterator[dict[str, 
                 yield line
 
 
-def _version_differs(folder: Path, study: Study) -> str:
-    """Return how a study differs from the one that has runs in a results folder."""
+def _version_differs(folder: Path, study: Study, rule: object) -> str:
+    """Return how a study differs from the one that has runs in a results folder, by their rule."""
+    if isinstance(rule, dict) and "race" in rule and study.race is None:
+        return f"those of `{PINSTUDY} advise`, whose command continues them"
     before, now = kept_options(folder / STUDY_FILE), study.overrides.of_cases
     if before == now:
         return f"{study.path} has changed since"

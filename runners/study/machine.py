@@ -181,9 +181,7 @@ class Machine:
             history.limit_s = None
         if history.programs:
             self.programs_of(plan).check_earlier(folder, history.programs)
-        of = study.precision.of if study.precision else ()
-        needed = study.idle_power is not None or "energy" in of
-        energy = needed and may_have_energy(self.node.root)
+        energy = study.idle_power is not None and may_have_energy(self.node.root)
         summary = PlanSummary(plan, history, partial(self.launch, plan), energy)
         # Who only asks again for the tables of a complete study may do so anywhere.
         if history.done and (study.race or summary.left):

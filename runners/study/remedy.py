@@ -61,8 +61,6 @@ def _startable(machine: Machine, study: str, overrides: Overrides) -> int:
         plan = machine.plan(load_study(study, overrides))
     except UserError:
         return 0
-    if plan.study.race and no_race(plan):
-        return 0
     return len(machine.startable(plan))
 
 

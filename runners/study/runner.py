@@ -58,9 +58,6 @@ class Progress(Protocol):
     def skipped(self, case: Case, reason: str) -> None:
         """A run is skipped, because its case cannot run now, for this reason."""
 
-    def ended(self, case: Case, saved: int) -> None:
-        """A case has reached its precision and ends, `saved` runs before its maximum."""
-
     def eliminated(self, out: Sequence[tuple[Case, Eliminated]]) -> None:
         """Cases go out of the race together, each for its reason."""
 
@@ -184,10 +181,6 @@ class Runner:
         cases = {case.case_id: case for case in plan.cases}
         ahead = self.schedule.forecast(self.schedule.pending())
 
-        def ended(case_id: str) -> None:
-            if saved := ahead.drop(case_id):
-                self.progress.ended(cases[case_id], saved)
-
         def eliminated(out: Sequence[Eliminated]) -> None:
             self.progress.eliminated([(cases[one.case_id], one) for one in out])
 
@@ -196,7 +189,7 @@ class Runner:
             ahead = self.schedule.forecast(left)
 
         shown = self.progress
-        listener = Listener(ended, eliminated, expected, shown.decided, shown.out_of_time)
+        listener = Listener(eliminated, expected, shown.decided, shown.out_of_time)
         for planned in self.schedule.pending(listener):
             self._make_run(planned, cases[planned.case_id], ahead)
             ahead.count_run(planned.case_id, self.schedule.history.mean_s(planned.case_id))

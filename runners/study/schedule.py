@@ -1,4 +1,4 @@
-"""The pending runs of a study, in order: a fixed number, as many as decide, or a race."""
+"""The pending runs of a study, in order: a fixed number, as many as decide, or a race's."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import cycle, groupby
+from typing import Any
 
 from base.errors import StudyError
-from configs.repetitions import Decide, Precision, looks_of
+from configs.repetitions import Decide, looks_of
 from configs.repetitions import Race as Rule
 from runners.plan.case import Case
 from runners.plan.plan import Plan
@@ -16,7 +17,6 @@ from runners.plan.runs import Forecast, PlannedRun
 from runners.records.race.race import Race, is_placed, replay, warmup_runs
 from runners.records.race_state import Eliminated, Key, RaceState
 from runners.study.history import History
-from runners.study.precision import CasePrecision, figures_of
 
 # In a race for time, a case's first run is ended after so many times the shortest run: the case is
 # far behind, whatever the noise. The limit is MIN_LIMIT_S at least, for short programs.
@@ -30,14 +30,13 @@ REFERENCE = (1, 1)
 class Listener:
     """Callbacks for changes of what is pending.
 
-    `ended` gets a case that has reached its precision, `eliminated` those that go out of a race
-    together. `decided` returns whether every comparison is decided after so many repetitions of
-    each case, `out_of_time` gets their number where a study has no time for more. `expected` gets
-    the pending runs as each block of a race begins: only that block is certain, the runs after it
-    are a forecast, which the next block corrects.
+    `eliminated` gets the cases that go out of a race together. `decided` returns whether every
+    comparison is decided after so many repetitions of each case, `out_of_time` gets their number
+    where a study has no time for more. `expected` gets the pending runs as each block of a race
+    begins: only that block is certain, the runs after it are a forecast, which the next block
+    corrects.
     """
 
-    ended: Callable[[str], None] = lambda _: None
     eliminated: Callable[[Sequence[Eliminated]], None] = lambda _: None
     expected: Callable[[list[PlannedRun]], None] = lambda _: None
     decided: Callable[[int], bool] = lambda _: False
@@ -85,80 +84,6 @@ class Schedule:
     def limited(self, case: Case, planned: PlannedRun) -> Case:  # noqa: ARG002
         """Return the case with the time limit of this run."""
         return case
-
-
-class PrecisionSchedule(Schedule):
-    """Repetitions of each case until it reaches the study's precision."""
-
-    def __init__(self, plan: Plan, history: History, wanted: Precision) -> None:
-        super().__init__(plan, history)
-        self._wanted = wanted
-        alone = plan.study.order == "sequential"
-        # In sequence each run is a block, and no case waits for another.
-        self._within = {
-            case.case_id: case.case_id if alone else case.engine.boot for case in plan.cases
-        }
-        self._waits_for = compared_with(plan.cases)
-
-    def pending(self, listener: Listener = NO_LISTENER) -> Iterator[PlannedRun]:
-        """Yield the pending runs, in order; cases may end after each block."""
-        known = {case.case_id: CasePrecision(self._wanted) for case in self.plan.cases}
-        stopped: set[str] = set()
-        for (_, number), runs in groupby(self.plan.runs, self._block_of):
-            block = [planned for planned in runs if planned.case_id not in stopped]
-            for planned in block:
-                if planned.key not in self.history.done:
-                    yield planned
-            if number > 0:
-                ended = self._ended_with(block, known)
-                stopped.update(ended)
-                for case_id in ended:
-                    listener.ended(case_id)
-
-    def needed(self, pending: list[PlannedRun]) -> list[PlannedRun]:
-        """Return the pending runs of the blocks before whose end no case can end."""
-        last: dict[str, int] = {}
-        warmups: dict[str, list[PlannedRun]] = {}
-        needed: list[PlannedRun] = []
-        for planned in pending:
-            where, number = self._block_of(planned)
-            # A later boot of a guest, and its warm-up runs, may not be needed.
-            if planned.warmup:
-                warmups.setdefault(where, []).append(planned)
-            # All cases may end with their first incomplete block.
-            elif number <= last.setdefault(where, max(number, self._wanted.least)):
-                needed += [*warmups.pop(where, ()), planned]
-        return needed
-
-    def _ended_with(self, block: list[PlannedRun], known: dict[str, CasePrecision]) -> list[str]:
-        """Add a block's good runs to `known`; return the cases that make no more runs.
-
-        A case ends when it reaches the precision. A baseline, with which others are compared pair
-        by pair within a block, goes on as long as one of them does. A case whose run was neither
-        made nor skipped goes on: the run is still pending. Only the runs of this block and
-        earlier ones decide, so that a resume decides as the attempt before it did.
-        """
-        history = self.history
-        for run in block:
-            compared = history.good.get(run.case_id, {}).get(run.repetition)
-            if compared is not None:
-                known[run.case_id].add(figures_of(compared))
-        ready = {
-            run.case_id for run in block if run.key in history.done and known[run.case_id].reached
-        }
-        continuing = {run.case_id for run in block if run.key not in history.skipped} - ready
-        return [
-            run.case_id
-            for run in block
-            if run.case_id in ready and continuing.isdisjoint(self._waits_for.get(run.case_id, ()))
-        ]
-
-    def _block_of(self, planned: PlannedRun) -> tuple[str, int]:
-        """Return the boot of a run's guest (in sequence, its case), and the run's block there.
-
-        Warm-up runs are in block 0.
-        """
-        return self._within[planned.case_id], planned.block
 
 
 class DecideSchedule(Schedule):
@@ -225,7 +150,7 @@ class DecideSchedule(Schedule):
 
 
 class RaceSchedule(Schedule):
-    """A race: reliably worse cases end early; fresh runs compare the best with the reference."""
+    """A race: the slower half ends, round by round; the best is tried against the reference."""
 
     def __init__(self, plan: Plan, history: History, rule: Rule) -> None:
         """Raises StudyError when the reference, or all others, cannot run here."""
@@ -324,9 +249,29 @@ def schedule_of(plan: Plan, history: History) -> Schedule:
         return RaceSchedule(plan, history, plan.study.race)
     if plan.study.decide:
         return DecideSchedule(plan, history, plan.study.decide)
-    if plan.study.precision:
-        return PrecisionSchedule(plan, history, plan.study.precision)
     return Schedule(plan, history)
+
+
+def repetition_rule(plan: Plan) -> dict[str, Any] | None:
+    """Return the `repetition_rule` of a study's records; None for a fixed number of repetitions."""
+    study, race, decide = plan.study, plan.study.race, plan.study.decide
+    if plan.again:
+        return {"undecided": {"look": plan.again.look}}
+    if race:
+        rule = {
+            "of": race.of,
+            "better": "higher" if race.higher else "lower",
+            "margin": race.margin,
+            "time_budget_s": race.within_s,
+            "runs": race.runs,
+            # Cases without time to race have no other trace in the records.
+            "cases": len(plan.cases),
+        }
+        return {"race": rule | ({"region": race.region} if race.region else {})}
+    if decide:
+        limits = {"first": decide.first, "max": study.repetitions, "time_budget_s": decide.within_s}
+        return {"decide": limits}
+    return None
 
 
 def compared_with(cases: Iterable[Case]) -> dict[str, frozenset[str]]:

@@ -6,18 +6,18 @@ import datetime
 import os
 from contextlib import AbstractContextManager, ExitStack
 from copy import deepcopy
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from base import PINSTUDY
 from base.command import without_interruption
 from base.errors import StudyError, UserError
-from base.files import write_atomically
+from base.files import write_atomically, write_json
 from base.folders import OpenFolder
 from base.text import as_typed, first_of
 from configs.library import study_argument
-from configs.results_folder import APPS, C2C, STUDY_FILE
+from configs.results_folder import APPS, C2C, RACE_FILE, STUDY_FILE
 from configs.study import Study
 from runners.execution.collectors import Collectors, LocalEngine, launchers_of
 from runners.host.interference import end_orphans
@@ -43,10 +43,10 @@ from runners.settings.node_settings import NodeSettings
 from runners.study.crash_notice import attempt_marker, describe_crashes
 from runners.study.extras import ContendedLines, measure_once_a_boot
 from runners.study.machine import WHOLE_STUDY, Assignment, Machine, results_folder
-from runners.study.precision import repetition_rule
 from runners.study.preflight import Preflight
 from runners.study.remedy import no_race
 from runners.study.runner import Engine, NodeControl, Progress, Runner
+from runners.study.schedule import repetition_rule
 
 _MAX_REASONS = 3
 
@@ -137,7 +137,7 @@ class Session:
         lines = ContendedLines(self.summary.plan, self.machine.node, self.folder / C2C)
         if not (self.summary.left or lines.pending):
             if self.summary.study.race:
-                # A lower limit in the study file may have ended the race; no record shows it.
+                # A lower limit may have ended the race; no record shows it.
                 self._keep_study()
             return
         node = self.machine.node
@@ -289,8 +289,10 @@ class Session:
         return witness
 
     def _keep_study(self) -> None:
-        """Write the study file and its apps beside the records, as they were read."""
+        """Write the study file and its apps beside the records, as they were read; and its race."""
         study = self.summary.study
+        if study.race:
+            write_json(self.folder / RACE_FILE, asdict(study.race))
         write_atomically(self.folder / STUDY_FILE, study.source)
         for app in study.all_apps.values():
             write_atomically(self.folder / APPS / f"{app.name}.yaml", app.source)

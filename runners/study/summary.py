@@ -1,4 +1,4 @@
-"""What a study would do on a node, as lines and as data: cases, runs, time left, precision."""
+"""What a study would do on a node, as lines and as data: cases, runs, time left."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from base.cpulist import format_cpulist
 from base.text import plural, team_in_words
-from base.units import duration, percent
+from base.units import duration
 from configs.study import LATENCY_PLANS, IdlePower, Study
 from runners.measure.energy.idle import measurement_count
 from runners.measure.perf.events import too_many_events
@@ -20,8 +20,7 @@ from runners.plan.plan import Plan
 from runners.plan.runs import Forecast, PlannedRun
 from runners.records.race.race import describe_limit
 from runners.study.history import History
-from runners.study.precision import CasePrecision, repetition_rule
-from runners.study.schedule import Schedule, schedule_of
+from runners.study.schedule import Schedule, repetition_rule, schedule_of
 
 
 @dataclass(frozen=True)
@@ -53,7 +52,7 @@ class PlanSummary:
 
     @property
     def left(self) -> int:
-        """How many runs are pending, at most; cases of a precision or a race may end early."""
+        """How many runs are pending, at most; comparisons may be decided and a race end early."""
         return len(self._most)
 
     @property
@@ -130,8 +129,6 @@ class PlanSummary:
             lines.append(f"warning: {warning}")
         if study.idle_power:
             lines.append(self._idle_line(study.idle_power))
-        if study.precision and "energy" in study.precision.of and not self._measures_energy:
-            lines.append("the packages' energy cannot be measured: the precision is that of time")
         if study.prove:
             lines.append("before the runs the node's instruments are tested, once a boot")
         if gate := study.temperature_gate:
@@ -176,18 +173,14 @@ class PlanSummary:
 
     @property
     def _repetitions(self) -> str:
-        most, wanted = plural(self.study.repetitions, "repetition"), self.study.precision
+        most = plural(self.study.repetitions, "repetition")
         if again := self.plan.again:
             more = [last - again.made for last in again.last.values()]
             return f"{_range(str(min(more)), plural(max(more), 'more repetition'))}"
         if decide := self.study.decide:
             within = f" or {duration(decide.within_s)} are over" if decide.within_s else ""
             return f"{_range(str(decide.first), most)}, until every comparison is decided{within},"
-        if wanted is None:
-            return most
-        means = " and ".join(wanted.of) + (" is" if len(wanted.of) == 1 else " are")
-        known = f"the mean {means} known to ±{percent(wanted.half_width)} (95 % confidence)"
-        return f"{_range(str(wanted.least), most)}, until {known},"
+        return most
 
     def _amount_line(self) -> str:
         done, most_s = self.done, duration(self.left_s)
@@ -274,43 +267,3 @@ def _title(row: dict[str, Any]) -> str:
     head = f"{row['app']} ({row['build']}), size {row['size']}, {team}"
     schedule = f", schedule {row['schedule']}" if row["takes_schedule"] else ""
     return f"{head}{schedule}, wait policy {row['wait_policy']}"
-
-
-def precision_lines(plan: Plan, history: History) -> list[str]:
-    """Return a line for the cases that are known precisely enough, and one for each other.
-
-    Without a `precision` there are none.
-    """
-    wanted = plan.study.precision
-    if wanted is None:
-        return []
-    runs_of = Counter(case_id for case_id, warmup, _ in history.done if not warmup)
-    reached, others = [], []
-    without_energy = 0
-    for case in plan.cases:
-        known, repetitions = history.known(case.case_id), runs_of[case.case_id]
-        if "energy" in wanted.of and known.runs and "energy" not in known.decided_by:
-            without_energy += 1
-        if known.reached:
-            reached.append(repetitions)
-        else:
-            state = "not reached" if repetitions >= plan.study.repetitions else "not finished"
-            so_far = f"{case.label}: {_describe_precision(known)}"
-            others.append(f"precision {state} after {repetitions}: {so_far}")
-    aim = f"±{percent(wanted.half_width)} of the mean {' and '.join(wanted.of)}"
-    lines = [
-        f"precision: {len(reached)} of {len(plan.cases)} cases reached {aim} (95 % confidence)"
-    ]
-    if reached:
-        lines[0] += f", after {_range(str(min(reached)), str(max(reached)))} repetitions"
-    if without_energy:
-        lines.append(
-            f"precision: energy was not measured in {without_energy} of them: time alone decided"
-        )
-    return lines + others
-
-
-def _describe_precision(known: CasePrecision) -> str:
-    widths = " and ".join(f"{word} ±{percent(width)}" for word, width in known.half_widths.items())
-    good = plural(known.runs, "good run")
-    return f"{widths} by {good}" if widths else good

@@ -59,7 +59,7 @@ def wide(builds: int, sizes: int, threads: int, schedules: int, *lines: str) -> 
         ((1, 1, 100, 1), ("repetitions: 10000",), "2000200 runs", 1_000_000),
         (
             (1, 1, 100, 1),
-            ("repetitions: {min: 5, max: 10000, until: {ci_half_width: 1%}}",),
+            ("repetitions: {decide: {first: 5, max: 10000}}",),
             "2000200 runs",
             1_000_000,
         ),

@@ -61,11 +61,6 @@ def test_without_the_key_a_study_is_what_it_was() -> None:
         (f"[{{{OTHER}}}, {{{OTHER}}}]", (), "is repeated"),
         ("[none, none]", (), "'none' is repeated"),
         (f"{{{OTHER}}}", (GUEST,), "co-runners run on the node itself; write engine: local"),
-        (
-            f"{{{OTHER}}}",
-            ("repetitions: {race: {of: time, time_budget: 5 min}}",),
-            "a race is between programs that run alone; leave it out",
-        ),
     ],
 )
 def test_a_mistake_is_told_where_it_stands(text: str, lines: tuple[str, ...], message: str) -> None:

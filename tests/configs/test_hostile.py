@@ -27,7 +27,7 @@ on ~ '' *a &b {size} static dynamic,2"""
 STUDY_KEYS = {
     "apps": "app builds sizes threads schedules mappings oversubscribe",
     "mappings": "name selection binding mechanism",
-    "repetitions": "min max until ci_half_width of race better margin time_budget runs",
+    "repetitions": "decide first max time_budget until race",
     "idle_power": "duration every",
     "temperature_gate": "within limit",
     "engine": "vm batch",
@@ -81,8 +81,7 @@ def loads_or_says_where(text: str) -> None:
         assert error.problems and placed(error.problems), error
         return
     assert isinstance(study, Study)
-    assert study.precision is None or 3 <= study.precision.least <= study.repetitions
-    assert study.race is None or 0 < study.race.margin < 1
+    assert study.decide is None or 3 <= study.decide.first <= study.repetitions
 
 
 @given(values("title apps mappings repetitions app"))

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from configs.mapping import Mapping
-from configs.repetitions import Precision, Race
 from configs.study import IdlePower, Spread, TemperatureGate, Vm
-from tests.configs.shelves import GUEST, NODES, RATED, STUDY, study_of, study_with
+from tests.configs.shelves import GUEST, NODES, STUDY, study_of, study_with
 
 # An app that is written out where a study uses it.
 INLINE = """\
@@ -43,7 +42,7 @@ def test_a_study_holds_the_apps_and_mappings_it_names() -> None:
         ("governors", "governors", ("current",)),
         ("wait_policy", "wait_policies", ("runtime-default",)),
         ("repetitions: 10", "repetitions", 10),
-        ("repetitions: {min: 3, max: 999, until: {ci_half_width: 1%}}", "repetitions", 999),
+        ("repetitions: {decide: {first: 3, max: 999}}", "repetitions", 999),
         ("collect: [perf, c2c]", "collect", ("perf", "c2c")),
         ("collect", "collect", ("perf", "energy")),
         ("latency: representative", "latency", "representative"),
@@ -74,51 +73,6 @@ def test_a_study_holds_the_apps_and_mappings_it_names() -> None:
 )
 def test_a_key_has_its_value_in_one_unit_or_its_default(line: str, key: str, value: object) -> None:
     assert getattr(study_of(study_with(line)), key) == value
-
-
-@pytest.mark.parametrize(
-    ("value", "precision"),
-    [
-        ("{min: 3, max: 10000, until: {ci_half_width: 0.5 %}}", Precision(3, 0.005)),
-        ("{min: 7, max: 7, until: {ci_half_width: 99.999999%}}", Precision(7, 0.99999999)),
-        (
-            "{min: 5, max: 50, until: {ci_half_width: 1%, of: [energy, time]}}",
-            Precision(5, 0.01, ("time", "energy")),
-        ),
-        (
-            "{min: 5, max: 50, until: {ci_half_width: 1%, of: energy}}",
-            Precision(5, 0.01, ("energy",)),
-        ),
-    ],
-)
-def test_repetitions_may_end_at_a_precision(value: str, precision: Precision) -> None:
-    study = study_of(study_with(f"repetitions: {value}"))
-
-    assert study.race is None
-    assert study.precision is not None
-    assert study.precision.half_width == pytest.approx(precision.half_width, rel=1e-12)
-    assert (study.precision.least, study.precision.of) == (precision.least, precision.of)
-
-
-@pytest.mark.parametrize(
-    ("value", "race"),
-    [
-        ("{}", Race("time", False, 0.01, None, None)),
-        ("{of: edp, better: lower}", Race("edp")),
-        ("{of: rate, better: higher}", Race("rate", higher=True)),
-        ("{of: steps}", Race("steps", higher=False)),
-        ("{runs: 10}", Race(runs=10)),
-        ("{runs: 1000000}", Race(runs=1_000_000)),
-        (
-            "{of: time, better: lower, margin: 2.5 %, time_budget: 1.5 h, runs: 200}",
-            Race("time", False, 0.025, 5400.0, 200),
-        ),
-    ],
-)
-def test_cases_may_race(value: str, race: Race) -> None:
-    study = study_of(study_with(f"repetitions: {{race: {value}}}"), {"lu": RATED})
-
-    assert (study.race, study.precision) == (race, None)
 
 
 @pytest.mark.parametrize(

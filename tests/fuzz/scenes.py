@@ -41,7 +41,7 @@ apps:
   - {app: nap, builds: plain, sizes: short, threads: 1}
 mappings: [unpinned, {name: mine, selection: pcores, binding: pin}]
 governors: current
-repetitions: {min: 3, max: 9, until: {ci_half_width: 1%, of: time}}
+repetitions: {decide: {first: 3, max: 9}}
 warmup: 1
 temperature_gate: {within: 5 K, limit: 2 min}
 idle_power: {duration: 10 s, every: 50}
@@ -233,7 +233,7 @@ def _with_slurm(folder: Path) -> str:
 
 def submission_scene(folder: Path) -> Scene:
     """A submitted study with its workers' files and the batch system's answers."""
-    _naps(folder, STUDY.replace("{min: 3, max: 9, until: {ci_half_width: 1%, of: time}}", "9"))
+    _naps(folder, STUDY.replace("{decide: {first: 3, max: 9}}", "9"))
     scene = _scene("submission", folder, [], [], PATH=_with_slurm(folder))
     from tests.fuzz.outcome import outcome_of
 

@@ -87,25 +87,15 @@ def test_stdout_is_the_answer_alone_also_after_two_searches_of_a_command(tmp_pat
 
 
 @pytest.mark.usefixtures("cpus")
-@pytest.mark.parametrize("count", ["5", "1"])
-def test_a_thread_count_that_the_program_ignores_does_not_race(tmp_path: Path, count: str) -> None:
+def test_a_thread_count_that_the_program_ignores_does_not_race(tmp_path: Path) -> None:
     build(tmp_path, TWO_THREADS)
-    err, advice = advise(tmp_path, *RACE, OMP_NUM_THREADS=count)
-    ignored = f"it starts 2 threads whatever it is told ({count} here); write {{threads}}"
+    err, advice = advise(tmp_path, *RACE, OMP_NUM_THREADS="5")
+    ignored = "it starts 2 threads whatever it is told (5 here); write {threads}"
     assert err.count(ignored) == 1
     assert advice["reference"]["threads"] == 2
     (answered,) = tmp_path.glob("results/*/*/advice.md")
     runs = list(read_records(answered.parent / "records"))
     assert {record["threads"] for record in runs} == {2}
-
-
-@pytest.mark.usefixtures("cpus")
-def test_cases_that_start_the_same_threads_race_once(tmp_path: Path) -> None:
-    build(tmp_path, TWO_THREADS)
-    _, advice = advise(tmp_path, *RACE, OMP_NUM_THREADS="2")
-    same = [out for out in advice["eliminated"] if out["why"] == "same threads"]
-    assert {out["threads"] for out in same} == {1}
-    assert {out["outcome"] for out in same} == {"not compared"}
 
 
 @pytest.mark.usefixtures("cpus")

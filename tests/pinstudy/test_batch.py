@@ -412,18 +412,6 @@ def test_each_node_of_a_list_has_a_job_and_a_whole_study(place: Place) -> None:
     assert "of what is missing: per-node: the whole study on feature hybrid" in out
 
 
-def test_a_study_that_is_precise_before_its_maximum_is_complete(place: Place) -> None:
-    until_precise = {"min": 3, "max": 9, "until": {"ci_half_width": "90%", "of": "time"}}
-    place.write("steady", repetitions=until_precise)
-    place.submit("--features", "hybrid")
-    place.run(*place.worker(0))
-    (submission,) = place.status()
-    (worker,) = submission["workers"]
-    assert (worker["done"], worker["runs"], worker["left"]) == (8, 8, 0)
-    assert submission["left_s"] == 0
-    assert "nothing is missing" in place.submit("--features", "hybrid")[0]
-
-
 def test_cases_that_the_node_cannot_run_are_refused_by_name_and_status(place: Place) -> None:
     place.write(mapping={"name": "far", "selection": "across-packages", "binding": "pin"})
     place.split()

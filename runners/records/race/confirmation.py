@@ -11,13 +11,11 @@ few runs may not show. Values are logarithms of the measure raced for; less is b
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import copysign, exp, log, log1p, sqrt
-from statistics import NormalDist, median
-
-from runners.records.race.student_t import Moments, quantile, upper_tail
+from statistics import NormalDist, fmean, median
 
 # Of searches so many tell a gain where there is none, and of intervals so many miss the truth.
 ALPHA = 0.05
@@ -51,37 +49,46 @@ _NORMAL = NormalDist()
 
 @dataclass(frozen=True)
 class Typical:
-    """The trimmed mean of the pairs' log gains, its standard error and degrees of freedom."""
+    """A trimmed mean, its standard error by Yuen (1974), and the error's degrees of freedom."""
 
-    gain: float
+    mean: float
     error: float
     df: float
 
+    @classmethod
+    def of(cls, values: Iterable[float]) -> Typical:
+        """Return the typical one of logarithms; the error of a single one is 0."""
+        ordered = sorted(values)
+        n = len(ordered)
+        cut = int(TRIMMED * n)
+        kept = ordered[cut : n - cut]
+        winsorised = [min(max(value, kept[0]), kept[-1]) for value in ordered]
+        middle = fmean(winsorised)
+        squares = sum((value - middle) ** 2 for value in winsorised)
+        error = sqrt(squares / (len(kept) * max(1, len(kept) - 1)))
+        if sqrt(squares / max(1, n - 1)) <= ROUNDING:
+            error = 0.0
+        return cls(fmean(kept), error, len(kept) - 1 - cut / 2)
+
     def bounds(self, level: float) -> tuple[float, float]:
         """Return both ends of the interval that misses the truth with the probability `level`."""
-        reach = quantile(level / 2, self.df) * self.error
-        return self.gain - reach, self.gain + reach
+        # Only a race needs it, and later than its first runs.
+        from scipy import special
+
+        reach = float(special.stdtrit(self.df, 1 - level / 2)) * self.error
+        return self.mean - reach, self.mean + reach
 
     @property
     def p(self) -> float:
         """The one-sided p-value of "no gain"; 1 without spread, which no test can use."""
-        return upper_tail(self.gain / self.error, self.df) if self.error else 1.0
+        from scipy import special
+
+        return float(special.stdtr(self.df, -self.mean / self.error)) if self.error else 1.0
 
 
 def typical_gain(best: Sequence[float], reference: Sequence[float]) -> Typical:
-    """Return the typical gain of pairs, ten at least.
-
-    Its error is Yuen's (1974), its degrees of freedom are those of a verdict.
-    """
-    gains = sorted(other - mine for mine, other in zip(best, reference, strict=True))
-    n = len(gains)
-    cut = int(TRIMMED * n)
-    kept = gains[cut : n - cut]
-    winsorised = Moments.of(min(max(gain, kept[0]), kept[-1]) for gain in gains)
-    error = sqrt(winsorised.squares / (len(kept) * (len(kept) - 1)))
-    if sqrt(winsorised.variance) <= ROUNDING:
-        error = 0.0
-    return Typical(sum(kept) / len(kept), error, len(kept) - 1 - cut / 2)
+    """Return the typical gain of pairs, as a verdict has it."""
+    return Typical.of(other - mine for mine, other in zip(best, reference, strict=True))
 
 
 @dataclass(frozen=True)
@@ -208,7 +215,7 @@ def analyse(
     if not typical.error:
         return InterimAnalysis(go_on, level, 1.0)
     least, most = typical.bounds(level)
-    gains_typically = least > 0 and typical.gain > margin
+    gains_typically = least > 0 and typical.mean > margin
     gains_by_mean = means.gain > margin and means.p() <= level
     decision = go_on
     if gains_typically and gains_by_mean:

@@ -1,37 +1,29 @@
 """A race: from its runs so far to the next block, and to its state. Pure.
 
-All cases make a run, and those that are far behind make no more. The others go on, block by block,
-until one may be taken for the best, or until the rest is reserved for the confirmation. Fresh pairs
-of runs then compare the best with the reference. Everything is decided at the end of a block from
-the runs alone, so that a resumed race decides as it did before.
+Successive halving (Karnin et al., "Almost optimal exploration in multi-armed bandits", 2013;
+Jamieson and Talwalkar, "Non-stochastic best arm identification and hyperparameter optimization",
+2016): rounds of about as many runs each, after each of which the slower half of the cases makes no
+more. Fresh pairs of runs then compare the case that is left with the reference. Everything is
+decided at the end of a block from the runs alone, so that a resumed race decides as it did before.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from math import ceil, exp, log1p
+from math import ceil, exp, inf, log1p, log2
 
 from base.text import plural
 from base.units import duration
 from configs.repetitions import MAX_RACE_RUNS, RACE_REPETITIONS
 from configs.repetitions import Race as Rule
-from runners.records.placed_runs import PROVED, UNPROVED, VIOLATED
+from runners.records.placed_runs import UNPROVED, VIOLATED
 from runners.records.race.confirmation import MIN_PAIRS, InterimAnalysis, analyse, is_analysed
-from runners.records.race.elimination import (
-    Worse,
-    far_behind,
-    may_be_taken,
-    upper_bound_of_mean,
-    worse_cases,
-)
 from runners.records.race.samples import RaceSamples, Value
-from runners.records.race.student_t import Moments
-from runners.records.race_state import BY_COMPARISON, Eliminated, Key, RaceRun, RaceState
+from runners.records.race_state import Eliminated, Key, RaceRun, RaceState
 
-# The confirmation has the pairs that it needs, and at least this share of what the first block
+# The confirmation has the pairs that it needs, and at least this share of what one run of each case
 # leaves of runs and time.
 CONFIRMATION_SHARE = 0.5
-
 # A race may make a third of the runs of a study that repeats every case RACE_REPETITIONS times, and
 # at least so many,
 FULL_SHARE = 3
@@ -41,9 +33,6 @@ CONFIRMATION_RUNS = 100
 # Short runs vary more, so a race may make as many as take this time.
 SHORT_S = 10.0
 MAX_SHORT_RUNS = 1000
-# Where time alone limits a race of short runs, there are many blocks. Up to this one an analysis
-# follows each, then once they have grown by a share of one in so many: it reads all runs again.
-ANALYSES_EACH = 16
 
 
 class Race:
@@ -65,29 +54,30 @@ class Race:
         # The block after which the best was taken, and the latest interim analysis.
         self._taken_after = 0
         self._latest = InterimAnalysis("")
-        self._looks = self._blocks = self._first_runs = 0
-        self._first_spent_s = 0.0
-        # The numbers of threads that a run of the reference was to start, and that it started.
-        self._team = (0, 0)
-        # Cases whose only run so far was disturbed.
-        self._in_doubt: set[str] = set()
+        self._looks = self._blocks = 0
+        # The block with which the round of the halving ends.
+        self._round_ends = 1
         warmups = list(warmups)
         for run in warmups:
             self._samples.add_time(self.reference, run)
-            self._note_team(run)
-            if run.reason:
-                self._decision = "no reference"
-        if len(warmups) > 1 and not any(is_placed(run) for run in warmups):
+        failed = any(run.reason for run in warmups)
+        if failed or (len(warmups) > 1 and not any(map(is_placed, warmups))):
             self._decision = "no reference"
-        one_s = self._samples.one_s(self.reference)
-        self.most_runs = most_runs(rule, len(entrants), one_s)
+        self._reference_s = self._samples.one_s(self.reference)
+        self.most_runs = most_runs(rule, len(entrants), self._reference_s)
         self._eliminate_beyond_room()
+        if self._decision == "unfinished":
+            self._start_round()
 
     def next_block(self) -> list[Key]:
         """Return the runs of the next block, in no order; nothing when the race has ended."""
         if self._decision != "unfinished":
             return []
-        running = [self._best, self.reference] if self._best else self._running
+        if self._best:
+            running = [self._best, self.reference]
+        else:
+            # One run shows that the reference works; the halving is among the others.
+            running = [self.reference, *self._alive] if self._blocks == 0 else self._again()
         return [(case_id, self._samples.run_count(case_id) + 1) for case_id in running]
 
     def take(self, block: Iterable[Key], runs: Mapping[Key, RaceRun]) -> None:
@@ -98,18 +88,10 @@ class Race:
         for (case_id, repetition), run in results:
             if run is not None:
                 self._samples.add(case_id, self._blocks, repetition, run)
-                if case_id == self.reference:
-                    self._note_team(run)
-                if run.disturbed and repetition == 1:
-                    self._in_doubt.add(case_id)
-                else:
-                    self._in_doubt.discard(case_id)
         for (case_id, _), run in results:
             self._check_run(case_id, run)
-        if self._blocks == 1:
-            self._first_runs, self._first_spent_s = self._samples.runs, self._samples.spent_s
         if self._decision == "unfinished":
-            self._analyse_confirmation(self._best) if self._best else self._analyse_race()
+            self._analyse_confirmation(self._best) if self._best else self._end_block()
 
     def state(self) -> RaceState:
         """Return how the race stands."""
@@ -135,52 +117,20 @@ class Race:
     @property
     def expected_runs(self) -> int:
         """How many runs there will be at most, as far as is known."""
-        one_s = self._samples.one_s(self.reference)
-        return expected_runs(self._rule, self._cases, one_s)
-
-    @property
-    def _running(self) -> list[str]:
-        return [self.reference, *self._alive]
+        return expected_runs(self._rule, self._cases, self._reference_s)
 
     def _check_run(self, case_id: str, run: RaceRun | None) -> None:
         """Eliminate a case that could not run, or whose run is bad by the case's own fault."""
         if run is None:
             self._remove(Eliminated(case_id, self._blocks, "cannot run"))
-        elif self._starts_same_team(run):
-            self._eliminate_same_team(case_id, run)
-        elif run.cut and case_id in self._in_doubt:
-            return
         elif run.cut:
             shortest_s = self._samples.shortest_s()
             behind = run.elapsed_s / shortest_s - 1 if shortest_s else None
-            self._remove(Eliminated(case_id, self._blocks, "far worse", behind, reason=run.reason))
+            self._remove(Eliminated(case_id, self._blocks, "cut", behind, reason=run.reason))
         elif run.value is None and run.reason:
             self._remove(Eliminated(case_id, self._blocks, "failed", reason=run.reason))
         elif (placed := self._samples.placed(case_id)).lost > 1 and not placed.usable:
             self._remove(Eliminated(case_id, self._blocks, "not placed", reason=placed.summary))
-
-    def _note_team(self, run: RaceRun) -> None:
-        if run.placed == PROVED and run.started:
-            self._team = run.requested, run.started
-
-    def _starts_same_team(self, run: RaceRun) -> bool:
-        """Return whether a run starts as many threads as the reference with another request."""
-        requested, started = self._team
-        seen = run.placed in (PROVED, VIOLATED) and run.started == started
-        return seen and started > 0 and run.requested != requested
-
-    def _eliminate_same_team(self, case_id: str, run: RaceRun) -> None:
-        """Eliminate a case that starts as many threads as the reference, whatever was requested.
-
-        There is no reference if it starts another number than was requested, too.
-        """
-        requested, started = self._team
-        if requested != started:
-            self._decision = "no reference"
-        else:
-            asked = f"{run.requested} {'was' if run.requested == 1 else 'were'} requested"
-            reason = f"{plural(run.started, 'thread')}, where {asked}"
-            self._remove(Eliminated(case_id, self._blocks, "same threads", reason=reason))
 
     def _remove(self, case: Eliminated) -> None:
         """Take a case out of the race, which ends if it is the reference."""
@@ -189,104 +139,58 @@ class Race:
         elif case.case_id in self._alive:
             self._alive.remove(case.case_id)
             self.eliminated.append(case)
-            if case.why not in BY_COMPARISON:
-                self._let_back(case.case_id)
-            if case.case_id == self._best:
-                self._best, self._latest = None, InterimAnalysis("")
+        if case.case_id == self._best:
+            self._best, self._latest = None, InterimAnalysis("")
 
-    def _let_back(self, gone: str) -> None:
-        """Let cases race again that were eliminated beside a best one that is out by its fault.
+    def _again(self) -> list[str]:
+        """Return which cases make a run in the round's next block; none where it has ended.
 
-        Those that were told from it, and did no better than the reference, stay out.
+        All of them, then those whose runs were disturbed until none is without a value.
         """
-        values = self._samples.values
-        if not values(gone) or any(
-            values(case_id) and self._mean(case_id) < self._mean(gone) for case_id in self._alive
-        ):
-            return
-        back = [
-            one
-            for one in self.eliminated
-            if one.why == "not best"
-            or (one.why in BY_COMPARISON and self._promises_gain(one.case_id))
-        ]
-        self.eliminated = [one for one in self.eliminated if one not in back]
-        self._alive += [one.case_id for one in back]
+        if self._blocks < self._round_ends:
+            return self._alive
+        return [case_id for case_id in self._alive if not self._samples.values(case_id)]
 
-    def _promises_gain(self, case_id: str) -> bool:
-        """Return whether the runs of a case are better than the reference's on average."""
-        known = all(map(self._samples.values, (case_id, self.reference)))
-        return known and self._mean(case_id) < self._mean(self.reference)
-
-    def _analyse_race(self) -> None:
-        first = self._samples.first_values(self._running, self._blocks)
-        # With enough runs for all cases, one run of each decides nothing.
-        if first and self.expected_runs - CONFIRMATION_RUNS < self._cases * RACE_REPETITIONS:
-            behind = far_behind(first)
-            self._eliminate_worse(one for one in behind if one.case_id not in self._in_doubt)
-        if self._is_analysed:
-            field = self._samples.field(self._alive)
-            if field:
-                self._eliminate_worse(worse_cases(field, self._cases, self._blocks - 1))
-            self._eliminate_worse_than_reference()
+    def _end_block(self) -> None:
+        """Halve the cases where the round is at its end, or where there is no room for a block."""
+        slower = [case for case in self.eliminated if case.why == "slower"]
+        if slower and not self._alive:
+            # Those before it went by their own fault: it is the next of the ranking.
+            self.eliminated.remove(slower[-1])
+            self._alive = [slower[-1].case_id]
+        while len(self._alive) > 1:
+            if self._room() >= len(self._alive) and self._again():
+                return
+            self._drop_slower_half()
+            self._start_round()
         if not self._alive:
+            placed = self._samples.placed(self.reference).usable
             known = self._samples.values(self.reference)
-            self._decision = "no gain" if known else "no reference"
-            if known and not self._samples.placed(self.reference).usable:
-                self._decision = "undecided"
-        elif self._may_take_best():
+            self._decision = ("no gain" if placed else "undecided") if known else "no reference"
+        elif not self._has_room_for_pair(self._alive[0]):
+            self._take_best()
+            self._decision = "undecided"
+        elif self._samples.values(self._alive[0]):
             self._take_best()
 
-    def _eliminate_worse(self, worse: Iterable[Worse]) -> None:
-        """Eliminate cases, the furthest behind first; the last one left is tried all the same.
-
-        So few runs would end the race on the strength of a rare slow one.
-        """
-        for one in sorted(worse, key=lambda one: -one.behind):
-            if one.case_id != self.reference and len(self._alive) > 1:
-                why = "far worse" if one.p is None else "worse"
-                behind = exp(one.behind) - 1
-                self._remove(Eliminated(one.case_id, self._blocks, why, behind, one.p))
-
-    def _eliminate_worse_than_reference(self) -> None:
-        """Compare each case with the reference alone, whose runs often vary most of all."""
-        for case_id in list(self._alive):
-            field = self._samples.field([self.reference, case_id])
-            if field and field.best == self.reference:
-                self._eliminate_worse(worse_cases(field, self._cases, self._blocks - 1))
-
-    def _may_take_best(self) -> bool:
-        if len(self._alive) == 1 and self._samples.values(self._alive[0]):
-            return True
-        field = self._samples.field(self._alive) if self._is_analysed else None
-        if field and may_be_taken(field, self._margin):
-            return True
-        return not self._has_room_for_race()
-
     def _take_best(self) -> None:
-        """Take the most promising case as the best; the others make no more runs."""
-        numbers = self._samples.numbers
-        best = min(self._alive, key=lambda case_id: upper_bound_of_mean(numbers(case_id)))
-        if not self._samples.values(best):
-            # No case has a good run, and there is no room for more runs.
-            self._decision = "undecided"
-            return
-        mean = self._mean(best)
-        for case_id in [case_id for case_id in self._alive if case_id != best]:
-            known = bool(self._samples.values(case_id))
-            behind = exp(self._mean(case_id) - mean) - 1 if known else None
-            self._remove(Eliminated(case_id, self._blocks, "not best", behind))
-        self._best, self._taken_after = best, self._blocks
-        if not self._has_room_for_pair(best):
-            self._decision = "undecided"
+        (self._best,) = self._alive
+        self._taken_after = self._blocks
 
-    @property
-    def _is_analysed(self) -> bool:
-        """Whether an analysis of all running cases follows this block."""
-        return not self._rule.timed or self._blocks % max(1, self._blocks // ANALYSES_EACH) == 0
+    def _start_round(self) -> None:
+        """Share what is left of the race's runs evenly over the rounds to come."""
+        rounds = max(1, ceil(log2(max(1, len(self._alive)))))
+        blocks = self._room() / (rounds * max(1, len(self._alive)))
+        self._round_ends = self._blocks + max(1, round(min(blocks, MAX_RACE_RUNS)))
 
-    def _mean(self, case_id: str) -> float:
-        return Moments.of(self._samples.numbers(case_id)).mean
+    def _drop_slower_half(self) -> None:
+        ranked = sorted(self._alive, key=self._samples.rank)
+        for case_id in reversed(ranked[ceil(len(ranked) / 2) :]):
+            behind = None
+            if self._samples.values(case_id):
+                best, typical = map(self._samples.typical, (ranked[0], case_id))
+                behind = exp(typical.mean - best.mean) - 1
+            self._remove(Eliminated(case_id, self._blocks, "slower", behind))
 
     def _analyse_confirmation(self, best: str) -> None:
         last, made = not self._has_room_for_pair(best), self._blocks - self._taken_after
@@ -325,36 +229,35 @@ class Race:
         blocks = sorted(values[best].keys() & values[self.reference].keys())
         return {case_id: [of[block] for block in blocks] for case_id, of in values.items()}
 
-    def _has_room_for_race(self) -> bool:
-        """Return whether one more block of all running cases leaves enough for a confirmation."""
-        one_s, within_s = self._samples.one_s, self._rule.within_s
-        reserved_s = MIN_PAIRS * (one_s(self.reference) + min(map(one_s, self._alive)))
-        if within_s is not None:
-            share_s = CONFIRMATION_SHARE * (within_s - self._first_spent_s)
-            reserved_s = max(reserved_s, share_s)
-        if not self._fits(sum(map(one_s, self._running)) + reserved_s):
-            return False
-        if self.most_runs is None:
-            return True
-        left = self.most_runs - self._samples.runs - len(self._running)
-        share = CONFIRMATION_SHARE * (self.most_runs - self._first_runs)
-        return left >= max(2 * MIN_PAIRS if self._rule.runs else CONFIRMATION_RUNS, ceil(share))
+    def _room(self) -> float:
+        """Return how many more runs the halving may make, so that a confirmation has its share."""
+        within_s, samples = self._rule.within_s, self._samples
+        room = inf
+        if self.most_runs is not None:
+            share = CONFIRMATION_SHARE * (self.most_runs - self._cases)
+            least = 2 * MIN_PAIRS if self._rule.runs else CONFIRMATION_RUNS
+            room = self.most_runs - max(least, ceil(share)) - samples.runs
+        else:
+            room = RACE_REPETITIONS * self._cases - samples.runs
+        one_s = max(map(samples.one_s, self._alive), default=0.0) or self._reference_s
+        if within_s is not None and one_s:
+            first_s = self._reference_s * self._cases
+            reserved_s = max(CONFIRMATION_SHARE * (within_s - first_s), 2 * MIN_PAIRS * one_s)
+            room = min(room, (within_s - reserved_s - samples.spent_s) / one_s)
+        return room
 
     def _has_room_for_pair(self, best: str) -> bool:
         pair_s = sum(map(self._samples.one_s, (best, self.reference)))
         has_runs = self.most_runs is None or self._samples.runs + 2 <= self.most_runs
-        return has_runs and self._fits(pair_s)
-
-    def _fits(self, seconds: float) -> bool:
         within_s = self._rule.within_s
-        return within_s is None or self._samples.spent_s + seconds <= within_s
+        return has_runs and (within_s is None or self._samples.spent_s + pair_s <= within_s)
 
     def _eliminate_beyond_room(self) -> None:
         """Eliminate the last, least promising cases until there is room for a confirmation."""
         room = self._cases * RACE_REPETITIONS if self.most_runs is None else self.most_runs
-        one_s = self._samples.one_s(self.reference)
-        if self._rule.within_s is not None and one_s:
-            room = min(room, int((self._rule.within_s - self._samples.spent_s) / one_s))
+        if self._rule.within_s is not None and self._reference_s:
+            left_s = self._rule.within_s - self._samples.spent_s
+            room = min(room, int(left_s / self._reference_s))
         for case_id in self._alive[max(1, room - 2 * MIN_PAIRS - 1) :]:
             self._remove(Eliminated(case_id, 0, "no time"))
 

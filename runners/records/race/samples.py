@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from math import log, sqrt
+from math import inf, log, sqrt
+from statistics import fmean, variance
 
 from runners.records.placed_runs import VIOLATED, PlacedRuns
-from runners.records.race.elimination import SampleMatrix
-from runners.records.race.student_t import Moments
+from runners.records.race.confirmation import Typical
 from runners.records.race_state import OVERHEAD_S, RaceRun
 
 
@@ -72,45 +72,33 @@ class RaceSamples:
         """Return a case's values, in the order of its runs."""
         return self._values.get(case_id, [])
 
-    def numbers(self, case_id: str) -> list[float]:
-        """Return the logarithms of a case's values."""
-        return [value.number for value in self.values(case_id)]
+    def typical(self, case_id: str) -> Typical:
+        """Return a case's typical logarithm; it has one value at least."""
+        return Typical.of(value.number for value in self.values(case_id))
+
+    def rank(self, case_id: str) -> float:
+        """Return what cases are ranked by: the typical value and its standard error.
+
+        The error prefers the steadier of two cases that cannot be told apart; two values have none
+        to speak of. Infinite without a value.
+        """
+        if not self.values(case_id):
+            return inf
+        typical = self.typical(case_id)
+        return typical.mean + (typical.error if len(self.values(case_id)) > 2 else 0.0)
 
     def one_s(self, case_id: str) -> float:
         """Return the mean seconds of a case's runs with their overhead, 0 when unknown."""
         times = self._took.get(case_id, [])
-        return sum(times) / len(times) if times else 0.0
+        return fmean(times) if times else 0.0
 
     def shortest_s(self) -> float | None:
         """Return the seconds of the shortest run of all; None before there is one."""
         return min(map(min, self._times.values()), default=None)
 
-    def first_values(self, cases: Iterable[str], block: int) -> dict[str, float]:
-        """Return the values of the cases whose only value is of this block."""
-        values_of = {case_id: self.values(case_id) for case_id in cases}
-        return {
-            case_id: values[0].number
-            for case_id, values in values_of.items()
-            if len(values) == 1 and values[0].block == block
-        }
-
-    def field(self, cases: Sequence[str]) -> SampleMatrix | None:
-        """Return the blocks in which all these cases have a value; None below two of either."""
-        if len(cases) < 2:
-            return None
-        by_block = {
-            case_id: {value.block: value.number for value in self.values(case_id)}
-            for case_id in cases
-        }
-        blocks = sorted(set.intersection(*map(set, by_block.values())))
-        if len(blocks) < 2:
-            return None
-        return SampleMatrix(
-            {case_id: [of[block] for block in blocks] for case_id, of in by_block.items()}
-        )
-
     def noise(self) -> float | None:
         """Return the deviation of one value, pooled over cases; None without two of any."""
-        moments = [Moments.of(of) for of in map(self.numbers, self._values) if len(of) > 1]
-        df = sum(of.count - 1 for of in moments)
-        return sqrt(sum((of.count - 1) * of.variance for of in moments) / df) if df else None
+        several = [[run.number for run in runs] for runs in self._values.values() if len(runs) > 1]
+        df = sum(len(numbers) - 1 for numbers in several)
+        squares = sum((len(numbers) - 1) * variance(numbers) for numbers in several)
+        return sqrt(squares / df) if df else None

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -187,7 +188,8 @@ def write_results(folder: Path, race: SimulatedRace) -> Path:
     """Write the race's records as the results of a node below a study's folder; return it."""
     node = folder / "advise-app-0123abcd" / "node1"
     write(node, race.records())
-    (node.parent / "advise-app-0123abcd.yaml").write_text("title: made up\n")
+    rule = replace(race.rule, resumed_by="pinstudy advise -- '/home/user/my app' -n 100")
+    (node / "race.json").write_text(json.dumps(asdict(rule)))
     return node
 
 

@@ -402,4 +402,4 @@ def test_the_look_is_that_of_the_last_runs_of_what_was_undecided(
         same = {"attempt": attempt} | ({"repetition_rule": rule} if rule else {})
         write(tmp_path, [record(1, attempt, **same)], attempt)
     runs = read_runs(tmp_path)
-    assert (runs.look, runs.ruled, runs.raced) == (look, False, False)
+    assert (runs.look, runs.raced) == (look, False)

@@ -242,16 +242,6 @@ def test_all_that_a_reader_needs_stands_in_its_section(
             ["from attempt 1 to attempt 2: +20 %"],
             id="a jump between two attempts",
         ),
-        pytest.param(
-            runs(2, repetition_rule={"min": 5, "max": 50, "ci_half_width": 0.01,
-                                     "of": ["time", "energy"]}),
-            "method",
-            [
-                "repeated 5 to 50 times: until the 95 % interval of its mean time and energy "
-                "reached no further than 1 %"
-            ],
-            id="what ended the repetitions",
-        ),
     ],
 )  # fmt: skip
 def test_refused_records_are_reported(
@@ -265,8 +255,8 @@ def test_refused_records_are_reported(
 @pytest.mark.parametrize(
     "rule",
     [
-        {"min": 5, "max": 50, "ci_half_width": 0.01, "of": 3},
-        {"min": "<b>", "max": 50, "ci_half_width": 0.01, "of": ["time"]},
+        {"decide": {"first": 5, "max": "<b>"}},
+        {"decide": 3},
         "soon",
         None,
     ],

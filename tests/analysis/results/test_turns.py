@@ -181,7 +181,7 @@ def made(*orders: float) -> Made:
         ((1, 2, 3, 4), (5, 6, 7, 8), False),
         ((1, 2, 3, 4), (5, 6), False),
         ((1, 2, 7, 8), (3, 4, 5, 6), False),
-        # One of the two ended early, as cases do that reached a precision.
+        # One of the two ended early.
         ((1, 4, 5, 7, 8, 9, 10), (2, 3, 6), True),
         ((), (1, 2), True),
         ((float("nan"), 1), (5, 6), True),

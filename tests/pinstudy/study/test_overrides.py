@@ -108,18 +108,6 @@ def test_a_study_without_a_run_says_which_options_make_some(
     assert records(folder)
 
 
-def test_a_race_without_its_reference_says_what_lets_it_begin(folder: Path) -> None:
-    mappings = ["lpecores-pin", *MAPPINGS]
-    write_study(
-        *(folder, "race", "nothing", "one"),
-        mappings=mappings,
-        repetitions={"race": {"of": "time", "runs": 10}},
-    )
-    options = added(pinstudy(folder, "run", "race.yaml", status=1))
-    assert added(pinstudy(folder, "plan", "race.yaml", status=1)) == options
-    pinstudy(folder, "plan", "race.yaml", *options, status=0)
-
-
 def test_too_many_threads_are_told_how_many_run(folder: Path) -> None:
     done = pinstudy(folder, "plan", "paper-own-parallel", "--threads", "4096", status=1)
     options = added(done)

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from configs.repetitions import Precision, Race
+from configs.repetitions import Decide, Race
 from pinstudy.progress import TerminalProgress
 from runners.plan.case import Case
 from runners.plan.plan import Plan
@@ -52,7 +52,7 @@ def test_a_run_that_failed_is_told_with_the_last_line_that_it_wrote(
     ]
 
 
-RULE = {"repetitions": 9, "precision": Precision(5, 0.01)}
+RULE = {"repetitions": 9, "decide": Decide(5, 9)}
 
 
 def test_a_range_of_repetitions_is_shown_with_what_is_left_at_most(
@@ -63,16 +63,14 @@ def test_a_range_of_repetitions_is_shown_with_what_is_left_at_most(
         progress.finished({"status": "ok"})
         progress.starting(case(), PlannedRun(5, 5, case().case_id, 5, warmup=False), 100.0)
         progress.finished({"status": "ok"})
-        progress.ended(case(), 4)
         progress.waiting("idle measurement")
         progress.starting(case(), PlannedRun(6, 6, case().case_id, 6, warmup=False), None)
     name = "demo-libgomp small x2 pcores-pin current"
     assert capsys.readouterr().err.splitlines() == [
         f"[1/at most 10] {name}, warm-up, at most 3 min 20 s left",
         f"[2/at most 10] {name}, repetition 5 of 5 to 9, at most 1 min 40 s left",
-        f"{name}: precise enough, 4 fewer to run",
-        "[3/at most 6] idle measurement",
-        f"[3/at most 6] {name}, repetition 6 of 5 to 9, unknown left",
+        "[3/at most 10] idle measurement",
+        f"[3/at most 10] {name}, repetition 6 of 5 to 9, unknown left",
     ]
 
 
@@ -97,17 +95,6 @@ def test_what_goes_out_of_a_race_together_has_each_reason_once(
         "ruled out: 2 threads, pcores-pin, waiting active: its run was not good: exit status 3",
         "ruled out: 4 threads, pcores-pin, waiting active: its run was not good: exit status 4",
     ]
-
-
-def test_the_bar_grows_shorter_when_a_case_ends(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
-    monkeypatch.setenv("TERM", "xterm")
-    with TerminalProgress(outline(**RULE)) as progress:
-        progress.ended(case(), 4)
-        progress.waiting("idle measurement")
-    assert "0/6" in capsys.readouterr().err
 
 
 def test_a_bar_needs_no_thread_that_wakes_up_while_a_program_is_measured(

@@ -128,7 +128,6 @@ def test_a_study_that_decides_makes_no_more_of_what_was_decided(folder: Path) ->
     [
         (MADE, ("--fresh",), "--undecided: continues results, and --fresh would begin others"),
         (MADE, ("--results", "elsewhere"), "no results here"),
-        ({"min": 3, "max": 50, "until": {"ci_half_width": "1%"}}, (), "--undecided: the precision"),
     ],
 )
 def test_what_cannot_be_repeated_is_one_line(

@@ -120,8 +120,7 @@ def test_a_study_asks_for_a_race_and_what_goes_with_it(tmp_path: Path) -> None:
         timeout="1.5 min",
     )
     study = loaded(tmp_path, file_of(asked, WITH_LOOPS, wait="active"))
-    race = study.race
-    assert race
+    race = file_of(asked, WITH_LOOPS, wait="active").rule
     assert (race.of, race.higher, race.margin, race.within_s, race.runs) == (
         *("metric", True, 0.005),
         *(90, 40),
@@ -137,9 +136,8 @@ def test_a_study_asks_for_a_race_and_what_goes_with_it(tmp_path: Path) -> None:
     assert (study.governors, study.order) == (("current", "performance"), "randomised-blocks")
 
 
-def test_a_study_says_that_the_given_time_limits_alone(tmp_path: Path) -> None:
-    race = loaded(tmp_path, file_of(request(time_budget="5 min"))).race
-    assert race
+def test_the_given_time_limits_alone() -> None:
+    race = file_of(request(time_budget="5 min")).rule
     assert (race.within_s, race.runs, race.timed) == (300, "any", True)
 
 
@@ -208,7 +206,7 @@ def test_the_folder_of_a_command_cannot_break_the_file(
     odd.mkdir()
     monkeypatch.chdir(odd)
     file = make_request(["/bin/sh"])
-    assert loaded(tmp_path, file_of(file)).race
+    assert loaded(tmp_path, file_of(file)).apps
 
 
 def test_arguments_that_no_study_can_hold_are_refused() -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from base.errors import UserError
 from configs.library import load_study
 from configs.overrides import Overrides
-from configs.repetitions import Precision
+from configs.repetitions import Decide
 from configs.site import Queue, Site
 from configs.study import Spread, Study
 from runners.batch.submit import (
@@ -74,9 +74,9 @@ def test_the_command_line_comes_before_the_study_and_that_before_the_site() -> N
         (STUDY, {"how": "split", "workers": 2, "nodes": ("n1",)}, "any interchangeable nodes"),
         (STUDY, {"how": "split", "workers": 2, "features": ("a", "b")}, "nodes with one feature"),
         (
-            replace(STUDY, precision=Precision(5, 0.01)),
+            replace(STUDY, decide=Decide(5, 50)),
             {"how": "split", "workers": 2},
-            "one node alone can decide",
+            "one node alone can tell",
         ),
         (replace(STUDY, latency="all"), {"how": "split", "workers": 2}, "a node's own"),
     ],

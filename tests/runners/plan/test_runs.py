@@ -242,12 +242,3 @@ def test_a_case_without_a_hint_makes_it_unknown_until_it_has_run() -> None:
     for elapsed_s, left_s in ((None, None), (1.0, pytest.approx(1.0 + OVERHEAD_S)), (None, 0.0)):
         forecast.count_run(UNKNOWN.case_id, elapsed_s)
         assert forecast.pending_s == left_s
-
-
-def test_a_case_that_ends_early_takes_its_time_along_known_or_not() -> None:
-    forecast = forecast_of(UNKNOWN, UNKNOWN, ONE, TWO, TWO)
-    forecast.count_run(TWO.case_id, 0.5)
-    assert forecast.pending_s is None
-    for early, runs in ((UNKNOWN, 2), (TWO, 1), (TWO, 0)):
-        assert forecast.drop(early.case_id) == runs
-    assert forecast.pending_s == pytest.approx(1.0 + OVERHEAD_S)

@@ -152,8 +152,7 @@ PLACEMENTS: list[Any] = [{"verdict": 1}, {"threads": [{"cpu_s": "1"}]}, []]
 SEEN: list[Any] = [
     7,
     {"placement": ["proved"]},
-    {"requested": "4"},
-    {"started": -1},
+    {"disturbed": "no"},
     {"took_s": -1},
 ]
 

@@ -91,7 +91,6 @@ class Quiet:
 
     def __init__(self) -> None:
         self.waits: list[str] = []
-        self.saved: dict[str, int] = {}
         self.left_s: list[float | None] = []
         self.warnings: list[str] = []
         self.looks: list[int] = []
@@ -112,9 +111,6 @@ class Quiet:
     def decided(self, repetitions: int) -> bool:
         self.looks.append(repetitions)
         return repetitions >= self.decided_after
-
-    def ended(self, case: Case, saved: int) -> None:
-        self.saved[case.mapping.name] = saved
 
     def waiting(self, reason: str) -> None:
         self.waits.append(reason)

@@ -18,7 +18,6 @@ import pytest
 
 from base.cpulist import format_cpulist
 from configs.app import App, Build
-from configs.repetitions import Precision
 from configs.settings import SettingFactors
 from configs.study import AppChoice, IdlePower, Study
 from runners.execution.collectors import Collectors, LocalEngine
@@ -334,28 +333,6 @@ def test_without_idle_power_gross_energy_stands_alone(tmp_path: Path, node: Node
         assert record["energy_pkg_j"] > 0
         assert "energy_net_j" not in record
         assert record["unavailable"]["energy_net_j"] == "the study asks for no idle power"
-
-
-@pytest.mark.parametrize("measured", [True, False])
-def test_the_precision_of_energy_ends_a_case_where_there_is_energy(
-    tmp_path: Path, node: Node, measured: bool
-) -> None:
-    place = node if measured else Node(tmp_path / "bare", node.topology)
-    # Wider than any three numbers can scatter: the fewest repetitions are enough.
-    wanted = Precision(3, 10.0, ("time", "energy"))
-    study = study_of(
-        tmp_path, "sleep 0.8", idle_power=IdlePower(0.1, 1), repetitions=9, precision=wanted
-    )
-    progress = Quiet()
-    run(study, place, tmp_path, progress)
-    assert len(records(tmp_path, "ok")) == 3
-    known = ["time", "energy"] if measured else ["time"]
-    assert list(records(tmp_path, "ok")[-1]["ci_half_width"]) == known
-    assert progress.saved == {"unpinned": 6}
-    # Eight more runs of 0.8 s, each behind an idle measurement where there is energy.
-    last_s = progress.left_s[-1]
-    assert last_s is not None
-    assert last_s > 7 * (0.9 if measured else 0.8)
 
 
 def test_without_energy_no_time_is_spent_on_idling(tmp_path: Path) -> None:

@@ -10,10 +10,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-import pytest
-
 from configs.app import Size
-from configs.repetitions import Precision
 from configs.study import AppChoice, Study
 from runners.node.topology import flat_topology
 from runners.plan.command_line import Launch
@@ -55,7 +52,7 @@ class Calls(Quiet):
         self._calls = 0
 
 
-def study_of(sizes: int, repetitions: int, precision: Precision | None = None) -> Study:
+def study_of(sizes: int, repetitions: int) -> Study:
     """Return a study of two mappings of an app with so many sizes."""
     some = tuple(Size(f"s{number}", ()) for number in range(sizes))
     app = replace(cases.DEMO, sizes={size.name: size for size in some}, metrics=())
@@ -64,7 +61,6 @@ def study_of(sizes: int, repetitions: int, precision: Precision | None = None) -
         mappings=(cases.UNPINNED, cases.PCORES_SET),
         repetitions=repetitions,
         warmup=0,
-        precision=precision,
     )
 
 
@@ -86,14 +82,11 @@ def runner(plan: Plan, history: History, shard: Shard, progress: Calls) -> Runne
     )
 
 
-@pytest.mark.parametrize("precision", [None, Precision(100, 0.001)])
-def test_the_last_runs_call_no_more_functions_than_the_first(
-    tmp_path: Path, precision: Precision | None
-) -> None:
-    plan = plan_of(study_of(1, 100, precision))
+def test_the_last_runs_call_no_more_functions_than_the_first(tmp_path: Path) -> None:
+    plan = plan_of(study_of(1, 100))
     shard = Shard(tmp_path / "records", "node1")
     with Calls() as calls:
-        runner(plan, History(precision), shard, calls).run()
+        runner(plan, History(), shard, calls).run()
     shard.close()
     made = calls.of_runs[1:]
     assert len(made) == len(plan.cases) * 100 - 1

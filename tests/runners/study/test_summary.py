@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from base.units import duration
 from configs.library import load_study
-from configs.repetitions import Precision, Race
+from configs.repetitions import Race
 from configs.settings import SettingFactors
 from configs.study import IdlePower, Study, TemperatureGate
 from runners.study.history import History
@@ -113,29 +112,6 @@ def test_what_takes_time_beside_the_runs_is_told(tmp_path: Path) -> None:
     }
 
 
-def test_a_range_of_repetitions_is_told_with_the_range_of_runs_and_time(tmp_path: Path) -> None:
-    asked = paper(repetitions=50, precision=Precision(5, 0.01), idle_power=None)
-    root = build_tree(tmp_path, HYBRID)
-    found = outline(root, asked)
-    # 70 cases x (5 or 50 repetitions + 1 warm-up), as long as plain ones of as many.
-    assert (found.left_least, found.left, found.runs) == (420, 3570, 3570)
-    least = outline(root, replace(asked, repetitions=5, precision=None))
-    most = outline(root, replace(asked, precision=None))
-    assert (found.left_least_s, found.left_s) == (least.left_s, most.left_s)
-    first, *_, last = found.summary()
-    assert first == (
-        "study paper: 70 cases, 5 to 50 repetitions, until the mean time is known to ±1 % "
-        "(95 % confidence), and 1 warm-up run of each, randomised-blocks, seed 1"
-    )
-    assert last == (
-        f"420 to 3570 runs; expected time: {duration(least.left_s)} to {duration(most.left_s)}"
-    )
-    told = found.as_json()
-    assert told["repetition_rule"] == {"min": 5, "max": 50, "ci_half_width": 0.01, "of": ["time"]}
-    assert (told["runs_left_least"], told["runs_left"]) == (420, 3570)
-    assert told["expected_least_s"] == least.left_s
-
-
 def test_a_race_that_time_alone_limits_has_no_largest_number_of_runs(tmp_path: Path) -> None:
     timed = paper(race=Race("time", within_s=300.0, runs="any"), idle_power=None, warmup=1)
     *_, last = outline(build_tree(tmp_path, HYBRID), timed).summary()
@@ -164,18 +140,6 @@ def test_the_rows_of_a_plan_are_corrected_by_a_run_as_the_expected_time_is(tmp_p
     after.history.add(record)
     expected_s = {case_id: pytest.approx(hint_s / 10) for case_id, hint_s in hints_s.items()}
     assert estimates_s(after, ran.app.name) == expected_s
-
-
-@pytest.mark.parametrize("energy", [True, False])
-def test_energy_that_cannot_be_known_precisely_is_said_before_the_study(
-    tmp_path: Path, energy: bool
-) -> None:
-    root = with_energy(tmp_path) if energy else build_tree(tmp_path, HYBRID)
-    wanted = Precision(5, 0.01, ("time", "energy"))
-    found = outline(root, paper(repetitions=50, precision=wanted, idle_power=None)).summary()
-    said = "the packages' energy cannot be measured: the precision is that of time"
-    assert (said in found) is not energy
-    assert "until the mean time and energy are known to ±1 %" in found[0]
 
 
 def test_executions_under_perf_c2c_are_told_beside_the_runs(tmp_path: Path) -> None:
