@@ -80,9 +80,9 @@ def test_what_goes_out_of_a_race_together_has_each_reason_once(
     out = [
         (case(threads=threads, number=threads), Eliminated("", 1, why, worse_by, reason=reason))
         for threads, why, worse_by, reason in (
-            (1, "not best", 0.2, ""),
+            (1, "slower", 0.2, ""),
             (2, "failed", None, "exit status 3"),
-            (3, "not best", -0.01, ""),
+            (3, "slower", -0.01, ""),
             (4, "failed", None, "exit status 4"),
         )
     ]
@@ -91,7 +91,7 @@ def test_what_goes_out_of_a_race_together_has_each_reason_once(
         progress.eliminated(out)
     assert capsys.readouterr().err.splitlines() == [
         "ruled out: 1 thread, pcores-pin, waiting active (20 % behind the best); "
-        "3 threads, pcores-pin, waiting active: not told from the best, which promised more",
+        "3 threads, pcores-pin, waiting active: in the slower half of the cases at the end of a round",
         "ruled out: 2 threads, pcores-pin, waiting active: its run was not good: exit status 3",
         "ruled out: 4 threads, pcores-pin, waiting active: its run was not good: exit status 4",
     ]
