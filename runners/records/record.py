@@ -22,7 +22,7 @@ from base.units import HIGHEST_C, LOWEST_C, MAX_DURATION_S, MAX_POWER_W
 
 # The version of the format. A reader refuses every other one: nobody can tell there what its fields
 # mean.
-SCHEMA = 5
+SCHEMA = 6
 
 _ABOVE_0 = ulp(0.0)
 _MAX_J = MAX_POWER_W * MAX_DURATION_S
@@ -174,7 +174,7 @@ class Identity(Struct, kw_only=True):
     """identity."""
 
     schema: Whole | None = None
-    """version of this format: 5"""
+    """version of this format: 6"""
     crc32: str | None = None
     """checksum of the line up to its key, in eight hexadecimal digits"""
     study: str | None = None

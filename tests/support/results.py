@@ -87,7 +87,7 @@ def case_fields(number: int) -> Record:
     """Return the fields of the case and the node in a record of row `number`."""
     governor = "performance" if number <= 5 else "powersave"
     return {
-        "schema": 5,
+        "schema": 6,
         "study": "paper-serial",
         "study_digest": "d" * 64,
         "case_id": f"case{number:012d}",

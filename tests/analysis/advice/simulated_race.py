@@ -56,7 +56,7 @@ class Entrant:
         if mechanism == "omp-places":
             variables |= {"OMP_PLACES": places, "OMP_PROC_BIND": "close"}
         return {
-            "schema": 5,
+            "schema": 6,
             "study": "advise-app-0123abcd",
             "case_id": _case_id(at),
             "app": "app",

@@ -174,7 +174,7 @@ def test_more_runs_than_are_read_at_a_time_are_all_there(
     monkeypatch.setattr("analysis.records.frame.CHUNK", 3)
     records = [record(1, r, elapsed_s=float(r), size=f"s{r % 4}") for r in range(1, 8)]
     # Of the second chunk nothing is left, and only the third tells of E-cores.
-    records[3:6] = [{"schema": 5}] * 3
+    records[3:6] = [{"schema": 6}] * 3
     records[6]["freq_ghz"] = {"E": 4.0}
     for item in records[:3]:
         item["residency"] = None
@@ -220,7 +220,7 @@ def test_damaged_lines_are_counted_wherever_they_stand(
 
 
 def test_a_record_that_names_no_case_is_counted(tmp_path: Path) -> None:
-    write(tmp_path, [{"schema": 5}, record(1, 1, case_number="1"), record(1, 1, mapping=None)])
+    write(tmp_path, [{"schema": 6}, record(1, 1, case_number="1"), record(1, 1, mapping=None)])
 
     runs = read_runs(tmp_path)
 
@@ -331,7 +331,7 @@ def test_a_record_with_anything_in_its_fields_still_gives_tables(
 
 def test_an_idle_measurement_is_no_run_and_no_damage(tmp_path: Path) -> None:
     idle = {
-        "schema": 5,
+        "schema": 6,
         "study": "paper-serial",
         "study_digest": "d" * 64,
         "run_id": "idle-1-0",

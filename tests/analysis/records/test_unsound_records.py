@@ -26,7 +26,7 @@ STUDY = load_study("quick")
 
 
 def run(repetition: int, **fields: Any) -> dict[str, Any]:  # noqa: ANN401
-    return record(1, repetition, study_digest=STUDY.digest, schema=5, **fields)
+    return record(1, repetition, study_digest=STUDY.digest, schema=6, **fields)
 
 
 def shard_of(folder: Path, lines: list[bytes]) -> Path:
@@ -81,7 +81,7 @@ def test_a_changed_line_counts_nowhere_and_is_reported(
 def test_a_flipped_bit_costs_its_line_and_has_no_other_reason(
     tmp_path: Path, data: st.DataObject
 ) -> None:
-    line = line_of(run(2) | {"schema": 5})
+    line = line_of(run(2) | {"schema": 6})
     at = data.draw(st.integers(0, len(line) - 2))
     bit = data.draw(st.integers(0, 7))
     flipped = line[:at] + bytes([line[at] ^ (1 << bit)]) + line[at + 1 :]

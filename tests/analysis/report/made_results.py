@@ -171,7 +171,7 @@ def _cases(apps: Sequence[tuple[str, float]], threads: Sequence[int]) -> Iterato
                             "driver": "intel_pstate",
                             "governor_read": governor,
                             "node_digest": DIGEST,
-                            "schema": 5,
+                            "schema": 6,
                             "versions": {"perf": "perf version 6.12"},
                             "runtime": {"name": "libgomp", "version": "14.2.0", "path": "/lib/g"},
                             "kernel": "6.12.0-made-up",

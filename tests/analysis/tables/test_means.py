@@ -131,7 +131,7 @@ def test_what_speaks_against_numbers_stands_under_them_in_every_format(
 
 
 def test_records_without_runs_are_an_error_and_leave_the_files(tmp_path: Path) -> None:
-    write(tmp_path, []).write_text('{"schema": 5, "status": "o')
+    write(tmp_path, []).write_text('{"schema": 6, "status": "o')
 
     with pytest.raises(UserError, match=r"no run in its records \(1 line of .* cut off or damaged"):
         make_tables(tmp_path)

@@ -91,7 +91,8 @@ def test_what_goes_out_of_a_race_together_has_each_reason_once(
         progress.eliminated(out)
     assert capsys.readouterr().err.splitlines() == [
         "ruled out: 1 thread, pcores-pin, waiting active (20 % behind the best); "
-        "3 threads, pcores-pin, waiting active: in the slower half of the cases at the end of a round",
+        "3 threads, pcores-pin, waiting active: in the slower half of the cases at the end of a "
+        "round",
         "ruled out: 2 threads, pcores-pin, waiting active: its run was not good: exit status 3",
         "ruled out: 4 threads, pcores-pin, waiting active: its run was not good: exit status 4",
     ]

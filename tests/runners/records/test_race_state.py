@@ -97,7 +97,7 @@ def test_a_first_run_elsewhere_is_the_cases_fault_and_of_later_ones_the_number_c
 def test_what_was_seen_of_a_run_is_in_its_record() -> None:
     team = [{"process": 0}, {"process": 0}, {"process": 1}]
     record = GOOD | {
-        "schema": 5,
+        "schema": 6,
         "threads": 4,
         "placement": {"verdict": "unproved", "threads": team},
         "foreign_cpu_s": 5.0,

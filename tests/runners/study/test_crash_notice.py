@@ -51,7 +51,7 @@ def killed(folder: Path) -> int:
     child = os.fork()
     if child == 0:
         shard = Shard(folder, NODE)
-        shard.append({"schema": 5})
+        shard.append({"schema": 6})
         with attempt_marker(shard.path, NODE, TREE):
             os._exit(9)
     _, status = os.waitpid(child, 0)
