@@ -195,7 +195,8 @@ def _possible_group(group: str, values: Mapping[str, Any]) -> tuple[Any, list[st
 def _is_of(value: object, declared: Any) -> bool:  # noqa: ANN401
     try:
         msgspec.convert(value, declared)
-    except (msgspec.ValidationError, RecursionError):
+    # JSON may have half of a surrogate pair, which is no text.
+    except (msgspec.ValidationError, RecursionError, UnicodeEncodeError):
         return False
     return True
 

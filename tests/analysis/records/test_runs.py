@@ -310,6 +310,7 @@ anything = st.recursive(
 )
 @example({"guest": {"mapping": "\x1b[31m", "cpus": "\x1b", "accelerator": "\x1b"}})
 @example({"unavailable": None})
+@example({"guest": {"vcpus": "\ud800"}})
 @example({"ranks": {"number": 2, "mpi": "\x1b", "cpus": ["\x1b"], "by": "\x1b"}})
 @given(st.dictionaries(st.sampled_from(FREE), anything, max_size=6))
 def test_a_record_with_anything_in_its_fields_still_gives_tables(

@@ -164,7 +164,7 @@ SEEN: list[Any] = [
         *[("threads", count) for count in (0, -2, 2.5, "2", 2**53)],
         *[("driver", text) for text in (1, ["intel_pstate"])],
         *[("placement", placement) for placement in PLACEMENTS],
-        *[("race_seen", seen) for seen in SEEN],
+        *[("race_seen", seen) for seen in (*SEEN, {"placement": "\ud800"})],
         *[("race_value", number) for number in (0.0, -1.0, 1e300, "2", True, math.nan)],
         ("temperature_reference_c", "hot"),
         *[("thread_libraries", libraries) for libraries in ("libomp", [1])],
