@@ -219,15 +219,14 @@ class Settings:
         """The same for readers: `EPP power, EAS off`; empty where everything stays as it is."""
         return settings_in_words(self.asked)
 
-    @property
-    def program(self) -> str | None:
-        """The name of the program whose scheduler is asked for, None without one."""
-        scheduler = self[SCHED_EXT]
-        return scheduler.split()[0] if scheduler.startswith(PREFIX) else None
-
 
 # A case that takes whatever is in force.
 AS_IT_IS = Settings()
+
+
+def program_of(scheduler: str) -> str | None:
+    """Return the program of a scheduler as a study names it; None for KERNEL and CURRENT."""
+    return scheduler.split()[0] if scheduler.startswith(PREFIX) else None
 
 
 def settings_of(**values: str) -> Settings:

@@ -9,7 +9,7 @@ import shutil
 from dataclasses import dataclass
 
 from base.reading import Unavailable
-from configs.settings import CURRENT, KERNEL, PREFIX
+from configs.settings import CURRENT, KERNEL, program_of
 from configs.site import SchedulerRule
 from runners.host.privileges import invoking_uid, may_be_root
 from runners.host.tree import Tree
@@ -34,7 +34,7 @@ class Wanted:
     @property
     def program(self) -> str | None:
         """The name of the program, None without one."""
-        return self.scheduler.split()[0] if self.scheduler.startswith(PREFIX) else None
+        return program_of(self.scheduler)
 
     def is_loaded(self, loaded: str | Unavailable) -> bool:
         """Return whether the loaded scheduler is that of the program, or none where none is."""

@@ -14,6 +14,7 @@ from configs.settings import (
     Scheduler,
     frequency_khz,
     power_w,
+    program_of,
     recorded_words,
     settings_in_words,
     settings_of,
@@ -36,7 +37,7 @@ def test_what_is_accepted_has_the_same_words_for_a_shell(text: str) -> None:
         return
     assert shlex.split(accepted) == accepted.split(" ")
     assert decode(Scheduler, accepted) == accepted
-    program = settings_of(sched_ext=accepted).program
+    program = program_of(accepted)
     assert accepted in ("current", "kernel") or (program and program.startswith("scx_"))
 
 
