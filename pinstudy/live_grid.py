@@ -10,8 +10,6 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean, stdev
 from typing import Any
 
-from scipy import special
-
 from analysis.objectives import TIME, Objective
 from analysis.overview.grid import (
     Cell,
@@ -40,6 +38,10 @@ class LiveGrid:
         self, cases: Sequence[Case], good: Mapping[str, Mapping[int, Mapping[str, Any]]]
     ) -> None:
         """`good` are the good runs of earlier attempts by case and repetition."""
+        # Here, before the first run: an import between two of them would disturb the second.
+        from scipy import special
+
+        self._quantile = special.stdtrit
         self._cases = cases
         self._objectives = {case.case_id: _objective(case) for case in cases}
         self._baselines = {
@@ -99,7 +101,7 @@ class LiveGrid:
             return Cell("estimate", case.number, mean)
         half = math.nan
         if len(logs) > 1 and (deviation := stdev(logs)) > 0:
-            t = float(special.stdtrit(len(logs) - 1, 1 - _LEVEL))
+            t = float(self._quantile(len(logs) - 1, 1 - _LEVEL))
             half = t * deviation / math.sqrt(len(logs))
         low, ratio, high = (math.exp(min(fmean(logs) + by, 700.0)) for by in (-half, 0.0, half))
         return Cell("estimate", case.number, mean, ratio, low, high)
