@@ -38,11 +38,8 @@ class FrequencyLimit(Setting):
 
     def is_in_force(self, now: Present, value: str) -> bool:
         """Return whether all CPUs have the limit."""
-        wanted = self._limits(now, value)
-        return isinstance(wanted, dict) and all(
-            self.holds(now.tree, SettingFile(f"{folder}/{self.file}", str(khz)))
-            for folder, khz in wanted.items()
-        )
+        files = self.files(now, value)
+        return bool(files) and all(self.holds(now.tree, file) for file in files)
 
     def impossible(self, now: Present, value: str) -> str | None:
         """Return why a policy cannot have the limit."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 
 from base.reading import Unavailable
@@ -106,7 +107,7 @@ class Scaling:
         """
         refused = (setting.refused(now, value) for setting, value in asked)
         locked = (self._settable_problem(now, setting, value) for setting, value in asked)
-        return next(filter(None, (*refused, *locked)), None)
+        return next(filter(None, chain(refused, locked)), None)
 
     def _settable_problem(self, now: Present, setting: Setting, value: str) -> str | None:
         """Return why a setting that is not in force cannot be set; None when it can."""

@@ -219,6 +219,17 @@ def test_a_node_without_the_setting_has_a_reason(
     settings.restore()
 
 
+@pytest.mark.parametrize("name", ["epp", "max_frequency", "min_frequency", "turbo", "power_limit"])
+def test_a_virtual_machine_has_none_of_them(tmp_path: Path, name: str) -> None:
+    root = build_tree(tmp_path, "kvm-guest")
+    settings = node_settings(root)
+    for value in VALUES[name]:
+        wanted = settings_of(**{name: value})
+        assert settings.problem("current", wanted, (0,))
+        assert settings.apply("current", wanted, (0,))
+    assert settings.restore() is None
+
+
 def test_an_epp_that_amd_pstate_moves_itself_cannot_be_held(root: Path) -> None:
     write(root, f"{CPU}/amd_pstate/dynamic_epp", "enabled")
     settings = node_settings(root)
