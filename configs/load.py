@@ -42,7 +42,7 @@ _NOT_IN_DIGEST = (
     ),
     *("implementation", "algorithm", "obtain", "engine", "prove", "marked_regions"),
     "better",
-    *("repetitions", "decide", "within_s", "runs", "resumed_by"),
+    *("repetitions", "decide", "time_budget_s", "runs", "resumed_by"),
 )
 
 

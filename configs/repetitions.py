@@ -54,7 +54,7 @@ class Decide:
         int, count("the most repetitions", MIN_REPETITIONS, MAX_REPETITIONS), called("max")
     ]
     """the most repetitions of each case"""
-    within_s: (
+    time_budget_s: (
         Annotated[
             float,
             duration("a time, such as 3 min"),
@@ -88,16 +88,16 @@ class Race:
 
     The case that is left is confirmed against the reference, the study's first case. `of` is a word
     of RACE_OF, or the name of a metric of the app; `higher` means that more of it is better.
-    Differences up to `margin`, a share, do not matter. All runs together take about `within_s` at
-    most, and are `runs` at most; None sets no limit of time, and few runs; ANY of `runs` leaves the
-    limit to the time. `region` is the region whose time, energy or edp is meant; None for the whole
+    Differences up to `margin`, a share, do not matter. All runs together take about
+    `time_budget_s` at most, and are `runs` at most; None sets no limit of time, and few runs; ANY
+    of `runs` leaves the limit to the time. `region` is the region whose time, energy or edp is meant; None for the whole
     run. `resumed_by` is the command that continues the search.
     """
 
     of: str = "time"
     higher: bool = False
     margin: float = 0.01
-    within_s: float | None = None
+    time_budget_s: float | None = None
     runs: int | str | None = None
     region: str | None = None
     resumed_by: str = ""

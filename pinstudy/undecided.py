@@ -31,7 +31,7 @@ class Limits:
     """
 
     repetitions: int | None = None
-    within_s: float | None = None
+    time_budget_s: float | None = None
 
 
 def limits_of(study: Study) -> Limits:
@@ -39,7 +39,7 @@ def limits_of(study: Study) -> Limits:
     if study.overrides.repetitions is not None:
         return Limits(study.overrides.repetitions)
     if study.decide:
-        return Limits(study.decide.most, study.decide.within_s)
+        return Limits(study.decide.most, study.decide.time_budget_s)
     return Limits()
 
 
@@ -89,8 +89,10 @@ def repeat(
         is_next = True
         if limits.repetitions is None:
             return session
-        if limits.within_s is not None:
-            limits = replace(limits, within_s=limits.within_s - (time.monotonic() - began_s))
+        if limits.time_budget_s is not None:
+            limits = replace(
+                limits, time_budget_s=limits.time_budget_s - (time.monotonic() - began_s)
+            )
 
 
 def why_no_more(found: Undecided) -> str:
@@ -144,10 +146,10 @@ def more_runs(
     """
     most = inf if limits.repetitions is None else limits.repetitions - made
     more = MoreRuns(_positive({c: min(n, most) for c, n in found.more.items()}), found.look)
-    expected_s = seconds_of(more) if more.of_case and limits.within_s is not None else None
-    if expected_s is None or limits.within_s is None or expected_s <= limits.within_s:
+    expected_s = seconds_of(more) if more.of_case and limits.time_budget_s is not None else None
+    if expected_s is None or limits.time_budget_s is None or expected_s <= limits.time_budget_s:
         return more
-    share = limits.within_s / expected_s
+    share = limits.time_budget_s / expected_s
     return MoreRuns(_positive({c: n * share for c, n in more.of_case.items()}), found.look)
 
 

@@ -208,12 +208,20 @@ transaction() {
 # slurm_packages: the tests start daemons of their own. Daemons of newly installed packages are stopped
 # and disabled; an administrator's are left alone.
 slurm_packages() {
-    local services=() service
+    local absent=() brought=() service
     for service in munge slurmctld slurmd slurmdbd; do
-        command -v "${service/%munge/munged}" >/dev/null || services+=("$service")
+        has_daemon "$service" || absent+=("$service")
     done
     system_packages python build run slurm
-    if [ ${#services[@]} -gt 0 ] && command -v systemctl >/dev/null; then
-        logged "${as_root[@]}" systemctl disable --now "${services[@]}" || true
+    for service in "${absent[@]}"; do
+        ! has_daemon "$service" || brought+=("$service")
+    done
+    if [ ${#brought[@]} -gt 0 ] && command -v systemctl >/dev/null; then
+        logged "${as_root[@]}" systemctl disable --now "${brought[@]}" || true
     fi
+}
+
+# has_daemon SERVICE: whether its program is installed.
+has_daemon() {
+    command -v "${1/%munge/munged}" >/dev/null
 }

@@ -31,7 +31,7 @@ def as_data(advice: Advice) -> dict[str, Any]:
         "cases_without_time": advice.no_time,
         "runs": advice.runs_made,
         "most_runs": state.most_runs,
-        "time_budget_s": advice.rule.within_s,
+        "time_budget_s": advice.rule.time_budget_s,
         "spent_s": advice.spent_s,
         "blocks": state.blocks,
         "noise": state.noise,

@@ -190,7 +190,7 @@ class Advice:
             return ""
         # A confirmation continues by at least a pair of runs.
         if state.most_runs is not None and (
-            self.rule.within_s is None or state.runs + 2 > state.most_runs
+            self.rule.time_budget_s is None or state.runs + 2 > state.most_runs
         ):
             return "runs"
         return "time_budget"

@@ -116,7 +116,7 @@ def rule_of(value: object) -> Race | None:
         return None
     if better not in DIRECTIONS or not 0 < margin < 1:
         return None
-    within_s, runs = _limits(race.get("time_budget_s"), race.get("runs"))
+    time_budget_s, runs = _limits(race.get("time_budget_s"), race.get("runs"))
     region = race.get("region")
     if region is not None and not (isinstance(region, str) and is_name(region)):
         return None
@@ -125,7 +125,7 @@ def rule_of(value: object) -> Race | None:
         of=of,
         higher=better == "higher",
         margin=margin,
-        within_s=within_s,
+        time_budget_s=time_budget_s,
         runs=runs,
     )
 
@@ -164,14 +164,16 @@ def _with_limits_of(folder: Path, rule: Race) -> Race:
         return rule
     if (now.of, now.region, now.higher) != (rule.of, rule.region, rule.higher):
         return rule
-    within_s, runs = _limits(now.within_s, now.runs)
-    return replace(rule, within_s=within_s, runs=runs, resumed_by=one_line(now.resumed_by, None))
+    time_budget_s, runs = _limits(now.time_budget_s, now.runs)
+    return replace(
+        rule, time_budget_s=time_budget_s, runs=runs, resumed_by=one_line(now.resumed_by, None)
+    )
 
 
 def _limits(within: object, runs: object) -> tuple[float | None, int | str | None]:
     """Return a race's limits of time and of runs, None for what is none."""
     seconds = number_or_nan(within)
-    within_s = seconds if 0 < seconds < math.inf else None
-    if runs == ANY and within_s is not None:
-        return within_s, ANY
-    return within_s, runs if _is_count(runs) else None
+    time_budget_s = seconds if 0 < seconds < math.inf else None
+    if runs == ANY and time_budget_s is not None:
+        return time_budget_s, ANY
+    return time_budget_s, runs if _is_count(runs) else None

@@ -55,7 +55,7 @@ def advice_result(advice: Advice) -> str:
     state = advice.state
     if state.decision == "unfinished":
         most = "" if state.most_runs is None else f" of at most {state.most_runs}"
-        limit = duration(advice.rule.within_s)
+        limit = duration(advice.rule.time_budget_s)
         within = f" in {duration(state.spent_s)} of at most {limit}" if advice.rule.timed else ""
         runs = plural(advice.runs_made, "run")
         return f"unfinished: {runs}{most}{within}; go on with `{advice.next_command}`"
@@ -147,7 +147,11 @@ def advice_more(advice: Advice) -> str:
     """Return what would decide, and the command that goes on; empty where more would not."""
     if not advice.limited_by:
         return ""
-    now = advice.state.most_runs if advice.limited_by == "runs" else duration(advice.rule.within_s)
+    now = (
+        advice.state.most_runs
+        if advice.limited_by == "runs"
+        else duration(advice.rule.time_budget_s)
+    )
     option = f"--{advice.limited_by}".replace("_", "-")
     more = f"raise `{option}` ({now} now)"
     return f"undecided: {more} and go on with `{advice.next_command}`"

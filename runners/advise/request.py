@@ -65,7 +65,7 @@ class Request:
     higher: bool
     pattern: str | None
     margin: float
-    within_s: float | None
+    time_budget_s: float | None
     runs: int | str | None
     limit_s: float
     threads: tuple[int, ...] | None
@@ -132,7 +132,7 @@ def make_request(
         higher=better == "higher",
         pattern=option_value("--metric", metric, Annotated[str, regex(picks=True)]),
         margin=share_option("--margin", margin),
-        within_s=time_option(
+        time_budget_s=time_option(
             "--time-budget", DEFAULT_TIME_BUDGET if time_budget is None else time_budget
         ),
         runs=ANY if time_budget is not None and runs is None else _runs(runs),

@@ -142,8 +142,8 @@ class Search:
         runs = f"{describe_limit(rule, self.size)}, of {plural(self.size, 'candidate')}"
         within = (
             ""
-            if rule.within_s is None or rule.timed
-            else f", within about {duration(rule.within_s)}"
+            if rule.time_budget_s is None or rule.timed
+            else f", within about {duration(rule.time_budget_s)}"
         )
         return f"{runs}{within}; the first run says how long one takes"
 
@@ -159,7 +159,7 @@ class Search:
             "objective": self.request.of,
             "better": "higher" if self.request.higher else "lower",
             "margin": self.request.margin,
-            "time_budget_s": self.request.within_s,
+            "time_budget_s": self.request.time_budget_s,
             "runs": self.request.runs,
             "candidates": [
                 {

@@ -35,7 +35,7 @@ _MAX_NAME = 40
 # A longer title ends with one more character, an ellipsis.
 _MAX_TITLE = MAX_TEXT_CHARACTERS - 1
 # Of the rule of a race these change no run: a search may resume with other values of them.
-_CHANGEABLE = ("within_s", "runs", "resumed_by")
+_CHANGEABLE = ("time_budget_s", "runs", "resumed_by")
 
 Document = dict[str, Any]
 
@@ -217,7 +217,7 @@ def _rule(request: Request) -> Race:
         of=request.of,
         higher=request.higher,
         margin=request.margin,
-        within_s=request.within_s,
+        time_budget_s=request.time_budget_s,
         runs=request.runs,
         region=request.region,
         resumed_by=request.resumed_by,

@@ -75,7 +75,7 @@ class History:
     def of(cls, study: Study) -> History:
         """Return the history of a study of which nothing was recorded yet."""
         rule = study.race or study.decide
-        return cls(race=study.race, limit_s=rule.within_s if rule else None)
+        return cls(race=study.race, limit_s=rule.time_budget_s if rule else None)
 
     def add(self, record: Mapping[str, Any]) -> None:
         """Add one record; an interrupted run is still pending."""

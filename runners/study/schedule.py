@@ -262,14 +262,18 @@ def repetition_rule(plan: Plan) -> dict[str, Any] | None:
             "of": race.of,
             "better": "higher" if race.higher else "lower",
             "margin": race.margin,
-            "time_budget_s": race.within_s,
+            "time_budget_s": race.time_budget_s,
             "runs": race.runs,
             # Cases without time to race have no other trace in the records.
             "cases": len(plan.cases),
         }
         return {"race": rule | ({"region": race.region} if race.region else {})}
     if decide:
-        limits = {"first": decide.first, "max": study.repetitions, "time_budget_s": decide.within_s}
+        limits = {
+            "first": decide.first,
+            "max": study.repetitions,
+            "time_budget_s": decide.time_budget_s,
+        }
         return {"decide": limits}
     return None
 

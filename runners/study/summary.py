@@ -178,7 +178,9 @@ class PlanSummary:
             more = [last - again.made for last in again.last.values()]
             return f"{_range(str(min(more)), plural(max(more), 'more repetition'))}"
         if decide := self.study.decide:
-            within = f" or {duration(decide.within_s)} are over" if decide.within_s else ""
+            within = (
+                f" or {duration(decide.time_budget_s)} are over" if decide.time_budget_s else ""
+            )
             return f"{_range(str(decide.first), most)}, until every comparison is decided{within},"
         return most
 

@@ -11,7 +11,7 @@ import pytest
 from tests.support.results import Study, write
 from tests.support.tools import ROOT
 
-MOST_MODULES = 15
+MOST_MODULES = 16
 
 
 def test_a_reader_of_results_loads_few_modules_of_the_runners() -> None:

@@ -194,7 +194,7 @@ def test_the_small_scenario_has_the_same_mappings_and_fits_a_small_node() -> Non
 def test_the_first_look_fits_into_three_minutes() -> None:
     study = library.load_study("quick")
     assert study.decide is not None
-    assert study.decide.within_s == 180
+    assert study.decide.time_budget_s == 180
     runs = study.decide.first + study.warmup
     # A tenth of a second around each run for the harness, on a node half as fast as the estimate.
     seconds = sum(

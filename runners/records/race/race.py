@@ -231,7 +231,7 @@ class Race:
 
     def _room(self) -> float:
         """Return how many more runs the halving may make, so that a confirmation has its share."""
-        within_s, samples = self._rule.within_s, self._samples
+        time_budget_s, samples = self._rule.time_budget_s, self._samples
         room = inf
         if self.most_runs is not None:
             share = CONFIRMATION_SHARE * (self.most_runs - self._cases)
@@ -240,23 +240,25 @@ class Race:
         else:
             room = RACE_REPETITIONS * self._cases - samples.runs
         one_s = max(map(samples.one_s, self._alive), default=0.0) or self._reference_s
-        if within_s is not None and one_s:
+        if time_budget_s is not None and one_s:
             first_s = self._reference_s * self._cases
-            reserved_s = max(CONFIRMATION_SHARE * (within_s - first_s), 2 * MIN_PAIRS * one_s)
-            room = min(room, (within_s - reserved_s - samples.spent_s) / one_s)
+            reserved_s = max(CONFIRMATION_SHARE * (time_budget_s - first_s), 2 * MIN_PAIRS * one_s)
+            room = min(room, (time_budget_s - reserved_s - samples.spent_s) / one_s)
         return room
 
     def _has_room_for_pair(self, best: str) -> bool:
         pair_s = sum(map(self._samples.one_s, (best, self.reference)))
         has_runs = self.most_runs is None or self._samples.runs + 2 <= self.most_runs
-        within_s = self._rule.within_s
-        return has_runs and (within_s is None or self._samples.spent_s + pair_s <= within_s)
+        time_budget_s = self._rule.time_budget_s
+        return has_runs and (
+            time_budget_s is None or self._samples.spent_s + pair_s <= time_budget_s
+        )
 
     def _eliminate_beyond_room(self) -> None:
         """Eliminate the last, least promising cases until there is room for a confirmation."""
         room = self._cases * RACE_REPETITIONS if self.most_runs is None else self.most_runs
-        if self._rule.within_s is not None and self._reference_s:
-            left_s = self._rule.within_s - self._samples.spent_s
+        if self._rule.time_budget_s is not None and self._reference_s:
+            left_s = self._rule.time_budget_s - self._samples.spent_s
             room = min(room, int(left_s / self._reference_s))
         for case_id in self._alive[max(1, room - 2 * MIN_PAIRS - 1) :]:
             self._remove(Eliminated(case_id, 0, "no time"))
@@ -306,9 +308,9 @@ def expected_runs(rule: Rule, cases: int, one_s: float) -> int:
     most = most_runs(rule, cases, one_s)
     if most is not None:
         return most
-    if rule.within_s is None or not one_s:
+    if rule.time_budget_s is None or not one_s:
         return _few_runs(cases, one_s)
-    return min(MAX_RACE_RUNS, int(rule.within_s / one_s))
+    return min(MAX_RACE_RUNS, int(rule.time_budget_s / one_s))
 
 
 def _few_runs(cases: int, one_s: float) -> int:
@@ -321,6 +323,6 @@ def describe_limit(rule: Rule, cases: int) -> str:
     """Return in words how many runs a race of so many cases may make."""
     most = most_runs(rule, cases)
     if most is None:
-        return f"as many runs as fit into {duration(rule.within_s)}"
+        return f"as many runs as fit into {duration(rule.time_budget_s)}"
     runs = f"at most {plural(most, 'run')}"
     return runs if rule.runs else f"{runs}, or as many as take {SHORT_S:g} s"

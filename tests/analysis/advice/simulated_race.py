@@ -148,7 +148,7 @@ class SimulatedRace:
             "of": self.rule.of,
             "better": "higher" if self.rule.higher else "lower",
             "margin": self.rule.margin,
-            "time_budget_s": self.rule.within_s,
+            "time_budget_s": self.rule.time_budget_s,
             "runs": self.rule.runs,
             "cases": len(self.entrants),
         }

@@ -265,7 +265,7 @@ def test_too_few_runs_are_undecided_and_the_command_goes_on(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("within_s", "pairs", "said"),
+    ("time_budget_s", "pairs", "said"),
     [
         (130.0, None, "best tried: 4 threads, pcores-pin: no room for enough runs"),
         (210.0, 1, "best tried: 4 threads, pcores-pin: no room for enough runs"),
@@ -273,10 +273,12 @@ def test_too_few_runs_are_undecided_and_the_command_goes_on(tmp_path: Path) -> N
     ],
 )
 def test_a_trial_of_too_few_runs_recommends_nothing(
-    within_s: float, pairs: int | None, said: str, tmp_path: Path
+    time_budget_s: float, pairs: int | None, said: str, tmp_path: Path
 ) -> None:
     entrants = (GAIN.entrants[0], GAIN.entrants[3])
-    found = advice(tmp_path, replace(GAIN, entrants=entrants, rule=Rule(within_s=within_s)))
+    found = advice(
+        tmp_path, replace(GAIN, entrants=entrants, rule=Rule(time_budget_s=time_budget_s))
+    )
     assert is_left(found)
     assert (found.confirmation and found.confirmation.pairs) == pairs
     assert said in answer_texts(found)
@@ -285,7 +287,7 @@ def test_a_trial_of_too_few_runs_recommends_nothing(
 def test_where_time_alone_limits_the_answer_asks_for_more_time_and_names_no_runs(
     tmp_path: Path,
 ) -> None:
-    rule = Rule(within_s=1800.0, runs=ANY)
+    rule = Rule(time_budget_s=1800.0, runs=ANY)
     found = advice(tmp_path, replace(NOISY, noise=0.2, rule=rule))
     assert found.limited_by == "time_budget"
     assert "raise `--time-budget` (30 min 00 s now)" in "\n".join(answer_texts(found))
@@ -306,9 +308,9 @@ def test_a_race_that_was_stopped_is_unfinished_whatever_its_runs_show(tmp_path: 
     ("now", "decision"),
     [
         ('{"runs": 24}', "undecided"),
-        ('{"within_s": 5400}', "unfinished"),
+        ('{"time_budget_s": 5400}', "unfinished"),
         ('{"of": "energy", "runs": 24}', "unfinished"),
-        ('{"runs": -1, "within_s": -5}', "unfinished"),
+        ('{"runs": -1, "time_budget_s": -5}', "unfinished"),
         ('{"runs": [24]}', "unfinished"),
         ("nothing of a race", "unfinished"),
     ],
@@ -417,7 +419,7 @@ def test_a_run_that_was_cut_short_says_how_much_slower_it_is_at_least(tmp_path: 
 
 
 def test_cases_that_there_was_no_time_for_are_counted(tmp_path: Path) -> None:
-    race = replace(GAIN, rule=Rule(within_s=1060.0))
+    race = replace(GAIN, rule=Rule(time_budget_s=1060.0))
     assert advice(tmp_path, race).no_time == 1
     assert "not tried, for want of time or runs: 1 case" in why_text(advice(tmp_path, race))
     assert re.search(r"\n\d+ runs of 5 cases in ", why_text(advice(tmp_path, race)))

@@ -149,9 +149,9 @@ FOUND = Undecided(4, 2, 0, 1, {"base": 30, "a": 30, "b": 8}, look=3)
         (Limits(repetitions=20), {"base": 10, "a": 10, "b": 8}),
         (Limits(repetitions=10), {}),
         # A second a run: half of the time is there.
-        (Limits(within_s=34.0), {"base": 15, "a": 15, "b": 4}),
-        (Limits(within_s=1.0), {}),
-        (Limits(within_s=100.0), {"base": 30, "a": 30, "b": 8}),
+        (Limits(time_budget_s=34.0), {"base": 15, "a": 15, "b": 4}),
+        (Limits(time_budget_s=1.0), {}),
+        (Limits(time_budget_s=100.0), {"base": 30, "a": 30, "b": 8}),
     ],
 )
 def test_more_runs_are_within_repetitions_and_time(

@@ -13,7 +13,7 @@ from tests.support.studies import write_program
 
 def test_what_is_not_said_is_what_most_want() -> None:
     made = request()
-    assert (made.of, made.higher, made.margin, made.within_s, made.runs) == (
+    assert (made.of, made.higher, made.margin, made.time_budget_s, made.runs) == (
         *("time", False, 0.01),
         *(1800, None),
     )
@@ -36,7 +36,7 @@ def test_every_option_is_taken() -> None:
         timeout="90 s",
     )
     assert (made.of, made.pattern, made.higher) == ("metric", r"GFLOP/s: (\S+)", True)
-    assert (made.within_s, made.runs, made.margin, made.limit_s) == (300, 40, 0.02, 90)
+    assert (made.time_budget_s, made.runs, made.margin, made.limit_s) == (300, 40, 0.02, 90)
     assert made.threads == (8, 2)
     assert made.schedules == ("static", "dynamic,4")
     assert made.governors == ("current", "performance")
@@ -44,11 +44,11 @@ def test_every_option_is_taken() -> None:
 
 
 def test_a_time_that_is_given_limits_alone_unless_runs_are_given_too() -> None:
-    assert (request(time_budget="5 min").within_s, request(time_budget="5 min").runs) == (
+    assert (request(time_budget="5 min").time_budget_s, request(time_budget="5 min").runs) == (
         300,
         "any",
     )
-    assert (request(runs="40").within_s, request(runs="40").runs) == (1800, 40)
+    assert (request(runs="40").time_budget_s, request(runs="40").runs) == (1800, 40)
     with pytest.raises(UserError, match="--time-budget"):
         request(time_budget="")
 

@@ -145,7 +145,7 @@ def test_the_study_is_written_once_and_kept_with_another_time(
     again, told = write_search(search(node, time_budget="10 min"), tmp_path / "r", fresh=False)
     assert (again.path, again.digest, told) == (study.path, study.digest, [])
     assert again.race
-    assert again.race.within_s == 600
+    assert again.race.time_budget_s == 600
     # The file is a study like any other: nothing races in it.
     assert load_study(path).race is None
 

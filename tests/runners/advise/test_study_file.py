@@ -121,7 +121,7 @@ def test_a_study_asks_for_a_race_and_what_goes_with_it(tmp_path: Path) -> None:
     )
     study = loaded(tmp_path, file_of(asked, WITH_LOOPS, wait="active"))
     race = file_of(asked, WITH_LOOPS, wait="active").rule
-    assert (race.of, race.higher, race.margin, race.within_s, race.runs) == (
+    assert (race.of, race.higher, race.margin, race.time_budget_s, race.runs) == (
         *("metric", True, 0.005),
         *(90, 40),
     )
@@ -138,7 +138,7 @@ def test_a_study_asks_for_a_race_and_what_goes_with_it(tmp_path: Path) -> None:
 
 def test_the_given_time_limits_alone() -> None:
     race = file_of(request(time_budget="5 min")).rule
-    assert (race.within_s, race.runs, race.timed) == (300, "any", True)
+    assert (race.time_budget_s, race.runs, race.timed) == (300, "any", True)
 
 
 def test_helpers_are_the_apps(tmp_path: Path) -> None:

@@ -87,23 +87,23 @@ def test_it_ends_with_the_look_that_decides(
     assert steady.looks == looks
 
 
-@pytest.mark.parametrize("within_s", [1.0, 40.0, 60.0, 10_000.0])
-def test_no_block_is_begun_that_the_time_is_too_short_for(within_s: float) -> None:
-    steady = world(within_s=within_s)
+@pytest.mark.parametrize("time_budget_s", [1.0, 40.0, 60.0, 10_000.0])
+def test_no_block_is_begun_that_the_time_is_too_short_for(time_budget_s: float) -> None:
+    steady = world(time_budget_s=time_budget_s)
     made = steady.ran([])
     took_s = len(made) * (RUN_S + OVERHEAD_S)
     block_s = CASES * (RUN_S + OVERHEAD_S)
     number = repetitions(made)
     assert number >= 5
-    assert number == 5 or took_s <= within_s
-    assert number == 40 or took_s + block_s > within_s
+    assert number == 5 or took_s <= time_budget_s
+    assert number == 40 or took_s + block_s > time_budget_s
     # Whoever waits is told why there are no more.
     assert steady.timed_out == ([] if number == 40 else [number])
 
 
 def test_what_is_left_follows_what_runs_take_and_not_what_was_guessed() -> None:
     run_s = RUN_S + OVERHEAD_S
-    steady = world(within_s=60.5 * run_s)
+    steady = world(time_budget_s=60.5 * run_s)
     known = steady.history([])
     left: list[int] = []
     listener = Listener(decided=steady.look, expected=lambda runs: left.append(len(runs)))
@@ -124,7 +124,7 @@ def test_a_study_that_was_cut_ends_as_one_that_was_not(cut: int, decided_after: 
 
 
 def test_the_time_that_is_left_has_all_first_runs_in_it() -> None:
-    steady = world(within_s=12.0)
+    steady = world(time_budget_s=12.0)
     records = steady.ran([], at_most=CASES * (WARM_UPS + 4))
     schedule = schedule_of(steady.plan, steady.history(records))
     left = list(schedule.pending())
@@ -135,7 +135,7 @@ def test_the_time_that_is_left_has_all_first_runs_in_it() -> None:
 
 
 def test_a_plan_has_the_first_looks_runs_at_least_and_what_fits_at_most() -> None:
-    steady = world(within_s=60.0)
+    steady = world(time_budget_s=60.0)
     schedule = schedule_of(steady.plan, steady.history([]))
     assert len(minimum(schedule)) == CASES * (WARM_UPS + 5)
     # The demo app's hint, by which a plan estimates, is not that of these runs.

@@ -113,14 +113,14 @@ def test_what_takes_time_beside_the_runs_is_told(tmp_path: Path) -> None:
 
 
 def test_a_race_that_time_alone_limits_has_no_largest_number_of_runs(tmp_path: Path) -> None:
-    timed = paper(race=Race("time", within_s=300.0, runs="any"), idle_power=None, warmup=1)
+    timed = paper(race=Race("time", time_budget_s=300.0, runs="any"), idle_power=None, warmup=1)
     *_, last = outline(build_tree(tmp_path, HYBRID), timed).summary()
     # The reference's warm-up run, and a run of each of the 70 cases.
     assert last == "71 runs or more; expected time: at most 5 min 00 s"
 
 
 def test_the_time_that_a_race_may_take_is_no_more_than_that(tmp_path: Path) -> None:
-    asked = paper(race=Race("time", within_s=300.0), idle_power=None, warmup=1)
+    asked = paper(race=Race("time", time_budget_s=300.0), idle_power=None, warmup=1)
     (*_, last) = outline(build_tree(tmp_path, HYBRID), asked).summary()
     assert last.endswith("; expected time: at most 5 min 00 s")
 

@@ -301,7 +301,7 @@ def test_a_run_that_was_cut_tells_how_far_behind_it_is_at_least() -> None:
 
 def test_where_time_is_short_the_last_ones_do_not_begin() -> None:
     cases = [REFERENCE, *(f"c{n}" for n in range(20))]
-    race = Race(cases, Rule(within_s=35 * 60), [RaceRun(60.0, 60.0)])
+    race = Race(cases, Rule(time_budget_s=35 * 60), [RaceRun(60.0, 60.0)])
     begun = {case_id for case_id, _ in race.next_block()}
     assert begun == {REFERENCE, *(f"c{n}" for n in range(len(begun) - 1))}
     assert 5 < len(begun) < 15
@@ -326,7 +326,7 @@ def test_the_time_given_is_kept(one_s: float) -> None:
     runs: dict[Key, RaceRun] = {}
     cases = [REFERENCE, *(f"c{n}" for n in range(15))]
     warmup = RaceRun(one_s, one_s)
-    race = Race(cases, Rule(within_s=1800.0, runs=1000), [warmup])
+    race = Race(cases, Rule(time_budget_s=1800.0, runs=1000), [warmup])
     while block := race.next_block():
         for key in block:
             value = one_s * math.exp(dice.gauss(0, 0.05))
@@ -368,7 +368,7 @@ def test_where_time_alone_limits_a_race_goes_on_until_it_knows() -> None:
     # A difference of 3 %, of which 30 runs with a deviation of 10 % tell nothing.
     answer = noisy({REFERENCE: 1.03, "good": 1.0}, 0.1)
     assert run_race([REFERENCE, "good"], answer)[0].runs <= 130
-    standing, _ = run_race([REFERENCE, "good"], answer, Rule(within_s=7200.0, runs=ANY))
+    standing, _ = run_race([REFERENCE, "good"], answer, Rule(time_budget_s=7200.0, runs=ANY))
     assert standing.most_runs is None
     assert (standing.decision, standing.best) == ("gain", "good")
     assert standing.runs > 100
@@ -381,14 +381,14 @@ def test_the_time_that_limits_is_used_up_with_what_pinstudy_needs_around_runs(
 ) -> None:
     # Half the margin, and much noise: tens of thousands of runs would decide it.
     answer = noisy({REFERENCE: 0.01005, "near": 0.01, "far": 0.03}, 0.2, took_s)
-    rule = Rule(within_s=60.0, runs=ANY)
+    rule = Rule(time_budget_s=60.0, runs=ANY)
     standing, _ = run_race([REFERENCE, "near", "far"], answer, rule)
     assert 55 < standing.spent_s <= 60
     assert standing.runs * max(took_s, 0.03) == pytest.approx(60, rel=0.15)
 
 
 def test_a_clear_gain_ends_a_race_long_before_its_time() -> None:
-    rule = Rule(within_s=3600.0, runs=ANY)
+    rule = Rule(time_budget_s=3600.0, runs=ANY)
     standing, _ = run_race([REFERENCE, "good"], noisy({REFERENCE: 1.2, "good": 1.0}, 0.01), rule)
     assert standing.decision == "gain"
     assert standing.runs < 70
@@ -412,7 +412,7 @@ def test_whatever_happens_it_ends_within_its_runs_and_never_runs_what_is_out(
         value = means[int(case_id)] * math.exp(dice.gauss(0, 0.03))
         return RaceRun(value, value)
 
-    rule = dice.choice([Rule(), Rule(runs=10), Rule(runs=50), Rule(within_s=90.0, runs=ANY)])
+    rule = dice.choice([Rule(), Rule(runs=10), Rule(runs=50), Rule(time_budget_s=90.0, runs=ANY)])
     standing, blocks = run_race([str(n) for n in range(cases)], answer, rule)
     assert standing.decision in set(DECISIONS) - {"unfinished"}
     if standing.most_runs is None:
