@@ -90,8 +90,8 @@ class Race:
     of RACE_OF, or the name of a metric of the app; `higher` means that more of it is better.
     Differences up to `margin`, a share, do not matter. All runs together take about
     `time_budget_s` at most, and are `runs` at most; None sets no limit of time, and few runs; ANY
-    of `runs` leaves the limit to the time. `region` is the region whose time, energy or edp is meant; None for the whole
-    run. `resumed_by` is the command that continues the search.
+    of `runs` leaves the limit to the time. `region` is the region whose time, energy or edp is
+    meant; None for the whole run. `resumed_by` is the command that continues the search.
     """
 
     of: str = "time"
