@@ -26,7 +26,7 @@ from analysis.results.case import grouped
 from analysis.results.metrics import objective_of
 from runners.plan.case import Case
 from runners.records.status import OK
-from runners.study.schedule import compared_with
+from runners.study.agenda import compared_with
 
 _LEVEL = 0.025
 

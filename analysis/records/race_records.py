@@ -93,7 +93,7 @@ class RaceReader:
 
     def race(self, folder: Path) -> RaceRecords | None:
         """Return the race in a results folder, whose records these are; None if none was run."""
-        # In the order of runners.study.schedule.entrants_of.
+        # In the order of runners.study.agenda.entrants_of.
         rows, skipped = self._rows, self._skipped
         ran = sorted(rows, key=lambda case_id: (*reversed(rows[case_id]), case_id))
         withdrawn = {case_id: skipped[rows[case_id]] for case_id in ran if rows[case_id] in skipped}

@@ -28,7 +28,7 @@ from runners.records.race.race import is_placed
 from runners.records.race_state import race_run
 from runners.records.reader import read_records
 from runners.records.status import CHECK_FAILED, OK, PLACEMENT_VIOLATED, TIMEOUT, last_words
-from runners.study.schedule import RaceSchedule
+from runners.study.agenda import RaceAgenda
 from runners.study.summary import PlanSummary
 
 # What schedule(runtime) means without OMP_SCHEDULE, by omp_get_schedule of GCC 12 and of LLVM 14.
@@ -136,10 +136,10 @@ def _left_out(environment: Mapping[str, str], wait_policy: str) -> list[str]:
 
 def reference_problem(summary: PlanSummary, folder: Path) -> dict[str, Any] | None:
     """Return the record of the run that ruled out the reference; None when there is a reference."""
-    schedule, rule = summary.schedule, summary.study.race
-    assert isinstance(schedule, RaceSchedule)
+    agenda, rule = summary.agenda, summary.study.race
+    assert isinstance(agenda, RaceAgenda)
     assert rule is not None
-    state = schedule.state
+    state = agenda.state
     if state.decision != "no reference":
         return None
     last = None

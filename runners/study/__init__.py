@@ -1,1 +1,1 @@
-"""A study: its session on this machine, its schedule, and the loop that makes and records runs."""
+"""A study: its session on this machine, its agenda, and the loop that makes and records runs."""

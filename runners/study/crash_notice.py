@@ -160,7 +160,7 @@ def describe_crashes(records: Path, node: Node, summary: PlanSummary) -> list[st
     *earlier, newest = attempts
     shards = summary.history.shards
     lines = [ended.describe("", shards) for ended in earlier]
-    planned = next(summary.schedule.pending(), None)
+    planned = next(summary.agenda.pending(), None)
     if planned is None:
         return [*lines, newest.describe(" after its last run", shards)]
     case = next(case for case in summary.plan.cases if case.case_id == planned.case_id)

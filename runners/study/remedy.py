@@ -17,7 +17,7 @@ from configs.study import CURRENT_GOVERNOR, Study
 from runners.node.topology import Topology
 from runners.plan.plan import Plan
 from runners.plan.selection import describe
-from runners.study.schedule import entrants_of
+from runners.study.agenda import entrants_of
 
 if TYPE_CHECKING:
     from runners.study.machine import Machine

@@ -28,6 +28,7 @@ from runners.records.race_state import Eliminated
 from runners.records.shard import Shard
 from runners.records.status import FAILED, INTERRUPTED, SUSPENDED
 from runners.settings.node_settings import NodeSettings
+from runners.study.agenda import Agenda, Listener
 from runners.study.earlier_settings import EarlierSettings
 from runners.study.environment import StudyEnvironment
 from runners.study.machine import Machine, other_settings
@@ -40,7 +41,6 @@ from runners.study.record import (
     skipped_record,
     unfinished_record,
 )
-from runners.study.schedule import Listener, Schedule
 
 
 class Progress(Protocol):
@@ -151,13 +151,13 @@ class Engine(Protocol):
 
 @dataclass
 class Runner:
-    """Makes the runs of a schedule one by one: each is recorded before the next one starts.
+    """Makes the runs of an agenda one by one: each is recorded before the next one starts.
 
     `may_start` is that of an Assignment. `clocks` detects a clock that was set, and a node that was
     suspended.
     """
 
-    schedule: Schedule
+    agenda: Agenda
     shard: Shard
     origin: Origin
     node: NodeControl
@@ -174,30 +174,30 @@ class Runner:
         or the host is short of what a run needs, StoppedError when no further run must start.
         KeyboardInterrupt passes through after the run in flight was recorded as interrupted.
         """
-        plan = self.schedule.plan
+        plan = self.agenda.plan
         self._record_skipped(plan.skipped)
         for warning in self.collectors.warnings:
             self.progress.warned(warning)
         cases = {case.case_id: case for case in plan.cases}
-        ahead = self.schedule.forecast(self.schedule.pending())
+        ahead = self.agenda.forecast(self.agenda.pending())
 
         def eliminated(out: Sequence[Eliminated]) -> None:
             self.progress.eliminated([(cases[one.case_id], one) for one in out])
 
         def expected(left: list[PlannedRun]) -> None:
             nonlocal ahead
-            ahead = self.schedule.forecast(left)
+            ahead = self.agenda.forecast(left)
 
         shown = self.progress
         listener = Listener(eliminated, expected, shown.decided, shown.out_of_time)
-        for planned in self.schedule.pending(listener):
+        for planned in self.agenda.pending(listener):
             self._make_run(planned, cases[planned.case_id], ahead)
-            ahead.count_run(planned.case_id, self.schedule.history.mean_s(planned.case_id))
+            ahead.count_run(planned.case_id, self.agenda.history.mean_s(planned.case_id))
         self._check_clocks()
 
     def _make_run(self, planned: PlannedRun, case: Case, ahead: Forecast) -> None:
         """Make a run, or record why it cannot be made now; `ahead` are the pending runs."""
-        history = self.schedule.history
+        history = self.agenda.history
         began_s = time.monotonic()
         self.may_start(ahead.run_s(planned.case_id))
         if problem := self.node.settle(case):
@@ -209,11 +209,11 @@ class Runner:
         waited = self._wait_to_cool()
         idle = self.collectors.idle_measurements
         self._measure_idle(planned, case)
-        left_s = self.schedule.at_most_s(ahead)
+        left_s = self.agenda.at_most_s(ahead)
         idle_s = idle.pending_s(ahead.runs_by_settings)
         self.progress.starting(case, planned, None if left_s is None else left_s + idle_s)
         self._check_clocks()
-        record = self._execute(planned, self.schedule.limited(case, planned), waited, began_s)
+        record = self._execute(planned, self.agenda.limited(case, planned), waited, began_s)
         self.progress.finished(record)
         idle.count_run(set_to(case))
 
@@ -225,7 +225,7 @@ class Runner:
         gate = self.collectors.gate
         if gate is None:
             return Reading()
-        gate.resume(self.schedule.history.temperature_reference_c)
+        gate.resume(self.agenda.history.temperature_reference_c)
         return gate.wait(self.progress.waiting)
 
     def _measure_idle(self, before: PlannedRun, case: Case) -> None:
@@ -246,7 +246,7 @@ class Runner:
 
         `began_s` is when its preparation began, on the monotonic clock.
         """
-        history = self.schedule.history
+        history = self.agenda.history
         started_at = utc_now("milliseconds")
         launch, program = self.node.launch(case), self.node.program(case)
 
@@ -293,7 +293,7 @@ class Runner:
         return record
 
     def _record_skipped(self, skipped: Iterable[SkippedCase]) -> None:
-        history = self.schedule.history
+        history = self.agenda.history
         for order, item in enumerate(skipped):
             if (item.case_id, item.reason) not in history.skipped_cases:
                 record = skipped_record(self.origin, item, order)

@@ -40,13 +40,13 @@ from runners.records.reader import sizes_of
 from runners.records.record import SCHEMA
 from runners.records.shard import Shard
 from runners.settings.node_settings import NodeSettings
+from runners.study.agenda import repetition_rule
 from runners.study.crash_notice import attempt_marker, describe_crashes
 from runners.study.extras import ContendedLines, measure_once_a_boot
 from runners.study.machine import WHOLE_STUDY, Assignment, Machine, results_folder
 from runners.study.preflight import Preflight
 from runners.study.remedy import no_race
 from runners.study.runner import Engine, NodeControl, Progress, Runner
-from runners.study.schedule import repetition_rule
 
 _MAX_REASONS = 3
 
@@ -199,7 +199,7 @@ class Session:
             collectors = Collectors(study, node, self._witness(), plan.programs, used)
             engine = self._engine(collectors, shard.attempt)
             Runner(
-                self.summary.schedule,
+                self.summary.agenda,
                 shard,
                 self._origin(shard.attempt),
                 control,

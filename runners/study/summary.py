@@ -19,8 +19,8 @@ from runners.plan.command_line import Launch
 from runners.plan.plan import Plan
 from runners.plan.runs import Forecast, PlannedRun
 from runners.records.race.race import describe_limit
+from runners.study.agenda import Agenda, agenda_of, repetition_rule
 from runners.study.history import History
-from runners.study.schedule import Schedule, repetition_rule, schedule_of
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class PlanSummary:
     @property
     def done(self) -> int:
         """How many of them were made already."""
-        return self.schedule.done
+        return self.agenda.done
 
     @property
     def left(self) -> int:
@@ -73,30 +73,30 @@ class PlanSummary:
     @property
     def idle_measurements(self) -> int:
         """How many idle measurements will be made among the pending runs, at most."""
-        return self._idle_measurements(self.schedule.forecast(self._most))
+        return self._idle_measurements(self.agenda.forecast(self._most))
 
     @cached_property
-    def schedule(self) -> Schedule:
+    def agenda(self) -> Agenda:
         """Which runs are left; raises StudyError for a race that cannot begin here."""
-        return schedule_of(self.plan, self.history)
+        return agenda_of(self.plan, self.history)
 
-    # Not from `schedule`: a race that cannot begin has rows, too.
+    # Not from `agenda`: a race that cannot begin has rows, too.
     @cached_property
     def _expected(self) -> Forecast:
-        return Schedule(self.plan, self.history).forecast(())
+        return Agenda(self.plan, self.history).forecast(())
 
     # Cached, because a race has to be simulated to find its pending runs.
     @cached_property
     def _most(self) -> list[PlannedRun]:
-        return list(self.schedule.pending())
+        return list(self.agenda.pending())
 
     @cached_property
     def _fewest(self) -> list[PlannedRun]:
-        return self.schedule.needed(self._most)
+        return self.agenda.needed(self._most)
 
     def _seconds(self, left: list[PlannedRun]) -> float | None:
-        ahead = self.schedule.forecast(left)
-        runs_s = self.schedule.at_most_s(ahead)
+        ahead = self.agenda.forecast(left)
+        runs_s = self.agenda.at_most_s(ahead)
         one_s = self.study.idle_power.duration_s if self.study.idle_power else 0.0
         return None if runs_s is None else runs_s + self._idle_measurements(ahead) * one_s
 

@@ -20,11 +20,11 @@ from runners.node.discovery import read_topology
 from runners.node.node import open_node, read_state
 from runners.plan.plan import make_plan
 from runners.records.shard import Shard
+from runners.study.agenda import agenda_of
 from runners.study.crash_notice import attempt_marker
 from runners.study.history import read_history
 from runners.study.machine import WHOLE_STUDY
 from runners.study.runner import Runner
-from runners.study.schedule import schedule_of
 from tests.runners.study.made_node import MadeNode, Quiet, origin_of
 from tests.runners.study.test_energy import launch_of, study_of
 from tests.support.governors import GovernorsAlone
@@ -59,7 +59,7 @@ def main(folder: Path, root: Path, repetitions: int) -> None:
         print("started", flush=True)
         try:
             Runner(
-                schedule_of(plan, history),
+                agenda_of(plan, history),
                 shard,
                 origin,
                 control,

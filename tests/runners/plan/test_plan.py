@@ -21,7 +21,7 @@ from runners.node.topology import Topology
 from runners.plan.case import Case, case_fields
 from runners.plan.engines.guest import Vcpus
 from runners.plan.plan import Plan, make_plan
-from runners.study.schedule import compared_with
+from runners.study.agenda import compared_with
 from tests.runners.cases import (
     DEMO,
     LIBGOMP,

@@ -9,8 +9,8 @@ from typing import Any
 
 from runners.plan.plan import Plan
 from runners.plan.runs import PlannedRun
+from runners.study.agenda import NO_LISTENER, Agenda, Listener, agenda_of
 from runners.study.history import History
-from runners.study.schedule import NO_LISTENER, Listener, Schedule, schedule_of
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class World:
         of this world, and `history` is what is known after them. `listener` hears what changes.
         """
         records, known = list(before), history or self.history(before)
-        for planned in schedule_of(self.plan, known).pending(listener):
+        for planned in agenda_of(self.plan, known).pending(listener):
             if planned.case_id in impossible:
                 known.skipped.add(planned.key)
                 continue
@@ -66,6 +66,6 @@ class World:
         return records
 
 
-def minimum(schedule: Schedule) -> list[PlannedRun]:
-    """Return the runs that a schedule surely makes still."""
-    return schedule.needed(list(schedule.pending()))
+def minimum(agenda: Agenda) -> list[PlannedRun]:
+    """Return the runs that an agenda surely makes still."""
+    return agenda.needed(list(agenda.pending()))

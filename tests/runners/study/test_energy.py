@@ -29,10 +29,10 @@ from runners.plan.plan import Plan, make_plan
 from runners.records.race_state import OVERHEAD_S
 from runners.records.reader import read_records
 from runners.records.shard import Shard
+from runners.study.agenda import agenda_of
 from runners.study.history import read_history
 from runners.study.machine import WHOLE_STUDY
 from runners.study.runner import Runner
-from runners.study.schedule import schedule_of
 from tests.runners import cases
 from tests.runners.power_pmu_trees import add_core_pmu, core_row, install_perf
 from tests.runners.powercap_trees import INTEL_CLIENT, powercap_tree, zone_folder
@@ -123,7 +123,7 @@ def run(
     shard = Shard(folder / "records", "node1")
     origin = origin_of(study.name, study.digest, shard.attempt)
     runner = Runner(
-        schedule_of(plan, history),
+        agenda_of(plan, history),
         shard,
         origin,
         MadeNode(lambda case: launch_of(plan, case)),

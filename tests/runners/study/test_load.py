@@ -16,10 +16,10 @@ from runners.node.topology import flat_topology
 from runners.plan.command_line import Launch
 from runners.plan.plan import Plan, make_plan
 from runners.records.shard import Shard
+from runners.study.agenda import agenda_of
 from runners.study.history import History
 from runners.study.machine import WHOLE_STUDY
 from runners.study.runner import Runner
-from runners.study.schedule import schedule_of
 from runners.study.summary import PlanSummary
 from tests.runners import cases
 from tests.runners.study.made_node import MadeEngine, MadeNode, NothingBetween, Quiet, origin_of
@@ -71,7 +71,7 @@ def plan_of(study: Study) -> Plan:
 def runner(plan: Plan, history: History, shard: Shard, progress: Calls) -> Runner:
     """Return what makes a plan's runs where every run takes a second and nothing is measured."""
     return Runner(
-        schedule_of(plan, history),
+        agenda_of(plan, history),
         shard,
         ORIGIN,
         MadeNode(lambda _: LAUNCH),

@@ -14,7 +14,7 @@ from configs.repetitions import Decide, looks_of
 from runners.plan.plan import Plan
 from runners.plan.runs import PlannedRun
 from runners.records.race_state import OVERHEAD_S
-from runners.study.schedule import Listener, schedule_of
+from runners.study.agenda import Listener, agenda_of
 from tests.runners.cases import PUBLISHED, case, study
 from tests.runners.study.attempts import World, minimum
 
@@ -107,7 +107,7 @@ def test_what_is_left_follows_what_runs_take_and_not_what_was_guessed() -> None:
     known = steady.history([])
     left: list[int] = []
     listener = Listener(decided=steady.look, expected=lambda runs: left.append(len(runs)))
-    for planned in schedule_of(steady.plan, known).pending(listener):
+    for planned in agenda_of(steady.plan, known).pending(listener):
         known.add(steady.record(planned))
     # Of 60 runs that fit 18 were made before the first look; each block takes 3.
     assert left == list(range(42, 0, -3))
@@ -126,17 +126,15 @@ def test_a_study_that_was_cut_ends_as_one_that_was_not(cut: int, decided_after: 
 def test_the_time_that_is_left_has_all_first_runs_in_it() -> None:
     steady = world(time_budget_s=12.0)
     records = steady.ran([], at_most=CASES * (WARM_UPS + 4))
-    schedule = schedule_of(steady.plan, steady.history(records))
-    left = list(schedule.pending())
+    agenda = agenda_of(steady.plan, steady.history(records))
+    left = list(agenda.pending())
     # The 15 runs took more than 12 s already.
-    assert schedule.at_most_s(schedule.forecast(left)) == pytest.approx(
-        CASES * (RUN_S + OVERHEAD_S)
-    )
+    assert agenda.at_most_s(agenda.forecast(left)) == pytest.approx(CASES * (RUN_S + OVERHEAD_S))
 
 
 def test_a_plan_has_the_first_looks_runs_at_least_and_what_fits_at_most() -> None:
     steady = world(time_budget_s=60.0)
-    schedule = schedule_of(steady.plan, steady.history([]))
-    assert len(minimum(schedule)) == CASES * (WARM_UPS + 5)
+    agenda = agenda_of(steady.plan, steady.history([]))
+    assert len(minimum(agenda)) == CASES * (WARM_UPS + 5)
     # The demo app's hint, by which a plan estimates, is not that of these runs.
-    assert CASES * (WARM_UPS + 5) <= len(list(schedule.pending())) <= CASES * (WARM_UPS + 40)
+    assert CASES * (WARM_UPS + 5) <= len(list(agenda.pending())) <= CASES * (WARM_UPS + 40)

@@ -46,7 +46,7 @@ class Listener:
 NO_LISTENER = Listener()
 
 
-class Schedule:
+class Agenda:
     """The runs of a plan that are not in its history: all of them, or fewer in a derived class."""
 
     def __init__(self, plan: Plan, history: History) -> None:
@@ -86,7 +86,7 @@ class Schedule:
         return case
 
 
-class DecideSchedule(Schedule):
+class DecideAgenda(Agenda):
     """Blocks until the listener finds every comparison decided, or no time is left."""
 
     def __init__(self, plan: Plan, history: History, rule: Decide) -> None:
@@ -149,7 +149,7 @@ class DecideSchedule(Schedule):
         return self.history.spent_s + (expected_s or 0.0) <= limit_s
 
 
-class RaceSchedule(Schedule):
+class RaceAgenda(Agenda):
     """A race: the slower half ends, round by round; the best is tried against the reference."""
 
     def __init__(self, plan: Plan, history: History, rule: Rule) -> None:
@@ -243,13 +243,13 @@ class RaceSchedule(Schedule):
             yield PlannedRun(order, block, case_id, order, False)
 
 
-def schedule_of(plan: Plan, history: History) -> Schedule:
-    """Return the schedule that a plan's study asks for."""
+def agenda_of(plan: Plan, history: History) -> Agenda:
+    """Return the agenda that a plan's study asks for."""
     if plan.study.race:
-        return RaceSchedule(plan, history, plan.study.race)
+        return RaceAgenda(plan, history, plan.study.race)
     if plan.study.decide:
-        return DecideSchedule(plan, history, plan.study.decide)
-    return Schedule(plan, history)
+        return DecideAgenda(plan, history, plan.study.decide)
+    return Agenda(plan, history)
 
 
 def repetition_rule(plan: Plan) -> dict[str, Any] | None:

@@ -18,8 +18,8 @@ from runners.plan.case import SkippedCase
 from runners.plan.plan import Plan
 from runners.plan.runs import PlannedRun
 from runners.records.race_state import Eliminated
+from runners.study.agenda import Listener, RaceAgenda, entrants_of, shuffled
 from runners.study.history import History
-from runners.study.schedule import Listener, RaceSchedule, entrants_of, shuffled
 from tests.runners.cases import PUBLISHED, case, study
 from tests.runners.study.attempts import World, minimum
 
@@ -35,9 +35,9 @@ def plan_of(rule: Race | None = None, warmup: int = 1) -> Plan:
     return Plan(asked, CASES, (), {})
 
 
-def schedule_of(plan: Plan, history: History) -> RaceSchedule:
+def agenda_of(plan: Plan, history: History) -> RaceAgenda:
     assert plan.study.race
-    return RaceSchedule(plan, history, plan.study.race)
+    return RaceAgenda(plan, history, plan.study.race)
 
 
 class Racing(World):
@@ -49,8 +49,8 @@ class Racing(World):
         elapsed_s = MEANS[number - 1] * draws.gauss(1, 0.02)
         return {"elapsed_s": elapsed_s, "race_value": elapsed_s}
 
-    def schedule(self, records: Sequence[dict[str, Any]]) -> RaceSchedule:
-        return schedule_of(self.plan, self.history(records))
+    def agenda(self, records: Sequence[dict[str, Any]]) -> RaceAgenda:
+        return agenda_of(self.plan, self.history(records))
 
 
 @given(st.integers(0, 10_000), st.lists(st.integers(0, 9), max_size=6))
@@ -65,7 +65,7 @@ def test_a_race_that_is_cut_and_continued_makes_the_same_runs(seed: int, cuts: l
 
 def test_only_the_reference_warms_up_and_every_block_has_it() -> None:
     world = Racing(plan_of(warmup=2), 1)
-    planned = list(world.schedule([]).pending())
+    planned = list(world.agenda([]).pending())
     assert [(run.case_id, run.block) for run in planned[:2]] == [(CASES[0].case_id, 0)] * 2
     assert {run.case_id for run in planned[2:7]} == {case.case_id for case in CASES}
     assert [run.order for run in planned] == list(range(len(planned)))
@@ -83,13 +83,13 @@ def test_a_warm_up_that_is_not_proved_has_a_second_one_and_no_third() -> None:
 
     records = world.made(record=record)
     assert [(made["warmup"], made["repetition"]) for made in records] == [(True, 1), (True, 2)]
-    assert world.schedule(records).state.decision == "no reference"
+    assert world.agenda(records).state.decision == "no reference"
     # Who stops between them makes the second one then, and who finds it proved goes on.
-    assert next(world.schedule(records[:1]).pending()).key == (
+    assert next(world.agenda(records[:1]).pending()).key == (
         CASES[0].case_id, True, 2,
     )  # fmt: skip
     proved = [records[0], records[1] | {"race_seen": {"placement": "proved"}}]
-    assert next(world.schedule(proved).pending()).block == 1
+    assert next(world.agenda(proved).pending()).block == 1
 
 
 def test_runs_keep_their_order_after_a_second_warm_up() -> None:
@@ -110,7 +110,7 @@ def test_runs_keep_their_order_after_a_second_warm_up() -> None:
 def test_a_best_that_fails_in_its_trial_is_reported_and_another_is_tried() -> None:
     world = Racing(plan_of(), 5)
     best, second = CASES[1].case_id, CASES[2].case_id
-    sound = world.schedule(world.made()).state
+    sound = world.agenda(world.made()).state
     # Its first run of the trial.
     first = min(sound.confirmation[best])
 
@@ -121,8 +121,8 @@ def test_a_best_that_fails_in_its_trial_is_reported_and_another_is_tried() -> No
 
     records = world.made(record=record)
     reported: list[Eliminated] = []
-    assert not list(world.schedule(records).pending(Listener(eliminated=reported.extend)))
-    state = world.schedule(records).state
+    assert not list(world.agenda(records).pending(Listener(eliminated=reported.extend)))
+    state = world.agenda(records).state
     assert (state.decision, state.best) == ("gain", second)
     assert [(one.why, one.reason) for one in reported if one.case_id == best] == [
         ("failed", "exit status 3")
@@ -149,11 +149,11 @@ def test_each_place_of_a_block_is_each_cases_as_often_and_repetitions_ascend() -
 def test_the_best_is_found_by_fewer_runs_than_at_most() -> None:
     world = Racing(plan_of(), 5)
     records = world.made()
-    standing = world.schedule(records).state
+    standing = world.agenda(records).state
     assert (standing.decision, standing.best) == ("gain", CASES[1].case_id)
     assert standing.most_runs is not None
     assert len(records) - 1 == standing.runs < standing.most_runs
-    assert list(world.schedule(records).pending()) == []
+    assert list(world.agenda(records).pending()) == []
 
 
 def test_more_time_or_more_runs_continue_where_less_have_ended() -> None:
@@ -171,8 +171,8 @@ def test_wherever_it_stands_what_is_left_is_within_what_was_expected(seed: int, 
     records = world.made((), cut)
     history = world.history(records)
     left = len(world.made(records)) - len(records)
-    assert len(minimum(schedule_of(world.plan, history))) <= left
-    assert left <= len(list(schedule_of(world.plan, history).pending()))
+    assert len(minimum(agenda_of(world.plan, history))) <= left
+    assert left <= len(list(agenda_of(world.plan, history).pending()))
 
 
 def test_a_case_that_cannot_run_now_is_out_and_races_once_it_can() -> None:
@@ -181,7 +181,7 @@ def test_a_case_that_cannot_run_now_is_out_and_races_once_it_can() -> None:
     records = world.made((), None, {best})
     assert all(record["case_id"] != best for record in records)
     records = world.made(records)
-    standing = world.schedule(records).state
+    standing = world.agenda(records).state
     assert (standing.decision, standing.best) == ("gain", best)
 
 
@@ -195,23 +195,23 @@ def test_the_state_goes_on_after_a_case_that_cannot_run_now() -> None:
         return world.record(planned) | (failed if is_reference else {})
 
     world.made(record=record, history=history, impossible={CASES[1].case_id})
-    assert schedule_of(world.plan, history).state.decision == "no reference"
+    assert agenda_of(world.plan, history).state.decision == "no reference"
 
 
 def test_a_first_run_is_ended_when_it_takes_much_longer_than_the_shortest_one() -> None:
     world = Racing(plan_of(), 4)
     first, second = CASES[0], CASES[1]
     one = PlannedRun(1, 1, second.case_id, 1, False)
-    assert world.schedule([]).limited(second, one).app.limit_s == 10
+    assert world.agenda([]).limited(second, one).app.limit_s == 10
     history = world.history(world.made((), 1))
-    schedule = schedule_of(world.plan, history)
+    agenda = agenda_of(world.plan, history)
     shortest_s = min(run.elapsed_s for run in history.race_runs.values())
-    assert schedule.limited(second, one).app.limit_s == pytest.approx(2 * shortest_s)
-    assert schedule.limited(second, one).case_id == second.case_id
+    assert agenda.limited(second, one).app.limit_s == pytest.approx(2 * shortest_s)
+    assert agenda.limited(second, one).case_id == second.case_id
     # The reference is never cut, nor a case that goes on.
-    assert schedule.limited(first, one._replace(case_id=first.case_id)).app.limit_s == 10
-    assert schedule.limited(second, one._replace(repetition=2)).app.limit_s == 10
-    by_energy = schedule_of(plan_of(Race(of="energy")), history)
+    assert agenda.limited(first, one._replace(case_id=first.case_id)).app.limit_s == 10
+    assert agenda.limited(second, one._replace(repetition=2)).app.limit_s == 10
+    by_energy = agenda_of(plan_of(Race(of="energy")), history)
     assert by_energy.limited(second, one).app.limit_s == 10
 
 
