@@ -20,7 +20,7 @@ from runners.node.topology import Topology
 from runners.settings.recovery import Restored
 from runners.settings.registry import FACTORS
 from runners.settings.saved import Saved
-from runners.settings.scaling import Scaling
+from runners.settings.scaling import FrequencyScaling
 from runners.settings.sched_ext_loading import SchedExtLoading
 from runners.settings.setting import Present
 from runners.settings.switches import Switches
@@ -43,7 +43,7 @@ class NodeSettings:
         self._saved = Saved(
             root, governor.restore or governor.set, scheduler.restore or scheduler.set
         )
-        self.scaling = Scaling(root, topology.cores, governor, environment, self._saved)
+        self.scaling = FrequencyScaling(root, topology.cores, governor, environment, self._saved)
         self._switches = Switches(self._saved, governor, scheduler)
         self.schedulers = SchedExtLoading(self._tree, self._saved, scheduler)
         # The scaling and CPUs of the last case; None if they are not known to be in force.

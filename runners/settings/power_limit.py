@@ -22,7 +22,7 @@ _PACKAGE = "package-"
 _UNIT_UW = 125_000
 
 
-class PowerLimit(Setting):
+class PackagePowerLimit(Setting):
     """PL1 of every package of the node."""
 
     name = "power_limit"

@@ -15,7 +15,7 @@ from runners.settings.itmt import Itmt
 from runners.settings.kernel_features import KernelFeatures
 from runners.settings.max_frequency import MaxFrequency
 from runners.settings.min_frequency import MinFrequency
-from runners.settings.power_limit import PowerLimit
+from runners.settings.power_limit import PackagePowerLimit
 from runners.settings.sched_ext import SchedExt
 from runners.settings.setting import Setting, SettingFile
 
@@ -27,7 +27,7 @@ SETTINGS: tuple[Setting, ...] = (
     EnergyAware(),
     Itmt(),
     CacheAware(),
-    PowerLimit(),
+    PackagePowerLimit(),
     governor.Governor(),
     epp.Epp(),
     MaxFrequency(),

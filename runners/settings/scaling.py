@@ -30,7 +30,7 @@ SLURM_REQUEST = "SLURM_CPU_FREQ_REQ"
 _DEFAULT_EPP = "default"
 
 
-class Scaling:
+class FrequencyScaling:
     """Switches the scaling of one node during one study, which restores what it has saved."""
 
     def __init__(

@@ -10,7 +10,7 @@ from runners.node.topology import Core
 from runners.settings.journal import Journal
 from runners.settings.recovery import Restored
 from runners.settings.saved import Saved
-from runners.settings.scaling import Scaling
+from runners.settings.scaling import FrequencyScaling
 
 BY_PINSTUDY = GovernorRule()
 
@@ -26,7 +26,7 @@ class GovernorsAlone:
         environment: Mapping[str, str] | None = None,
     ) -> None:
         self._of_study = Saved(root, rule.restore or rule.set)
-        self._scaling = Scaling(root, cores, rule, environment or {}, self._of_study)
+        self._scaling = FrequencyScaling(root, cores, rule, environment or {}, self._of_study)
 
     def problem(self, governor: str, cpus: Sequence[int]) -> str | None:
         """Return why a governor cannot be in force on these CPUs."""
