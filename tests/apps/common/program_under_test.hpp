@@ -4,6 +4,6 @@
 namespace pinstudy::testing {
 
 extern const char* const kProgramPath;  // empty where an app has no program, as common
-extern const char* const kBuild;      // its name, libgomp for example
+extern const char* const kBuild;        // its name, libgomp for example
 
 }  // namespace pinstudy::testing
