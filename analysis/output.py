@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from analysis.format.lines import Line, lines_of
-from analysis.format.table import render
+from analysis.format.styles import render
 from analysis.format.terminal import terminal_text
 from analysis.records.files import rerun_hint, write_file
 from analysis.results.sources import Results, open_results

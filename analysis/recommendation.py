@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from analysis.advice.lines import Line
 from analysis.advice.model import MUST_KNOW, Advice, Candidate, Elimination, Point
 from analysis.format.numbers import ENERGY_DECIMALS, NOTHING, fixed, time_decimals
+from analysis.format.styles import render
 from analysis.format.table import (
     Column,
     Notes,
@@ -15,7 +16,6 @@ from analysis.format.table import (
     Written,
     markdown_items,
     markdown_text,
-    render,
     table_of,
     wrapped,
 )

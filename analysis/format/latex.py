@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from analysis.format.table import Column, Table
+from analysis.format.table import Column, Table
 
 # A number as it is written here, and what may stand in its place in a column of numbers.
 _NUMBER = re.compile(r"([+-]?)(\d+)(?:\.(\d+))?(?:e([+-]?)(\d+))?\Z")

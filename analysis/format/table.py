@@ -11,7 +11,6 @@ from typing import TypeVar
 
 from tabulate import tabulate
 
-from analysis.format.latex import latex
 from base.text import one_line
 
 Row = TypeVar("Row")
@@ -112,16 +111,7 @@ def joined(parts: Iterable[str]) -> str:
     return "; ".join(part for part in parts if part)
 
 
-def render(tables: Sequence[Table], style: str) -> str:
-    """Return the tables in one of the styles `text`, `markdown`, `csv`, `latex`.
-
-    CSV is one table with a header line: numbers unrounded, units in the header's names, cells empty
-    where nothing was measured. LaTeX needs the packages of `analysis.format.latex`.
-    """
-    return _STYLES[style](tables)
-
-
-def _text(tables: Sequence[Table]) -> str:
+def text(tables: Sequence[Table]) -> str:
     """Return the tables with their notes; those of all of them stand once, at the end."""
     shared = shared_notes(tables)
     parts = [_text_table(table, shared) for table in tables]
@@ -184,7 +174,8 @@ def wrapped(lines: Sequence[str], width: int, indent: str = "  ") -> list[str]:
     return [wrap.fill(line.replace(" %", "\u00a0%")).replace("\u00a0", " ") for line in lines]
 
 
-def _markdown(tables: Sequence[Table]) -> str:
+def markdown(tables: Sequence[Table]) -> str:
+    """Return the tables as Markdown."""
     return "\n".join(_markdown_table(table) for table in tables)
 
 
@@ -213,7 +204,8 @@ def markdown_items(lines: Iterable[str]) -> list[str]:
     return [f"- {markdown_text(line)}" for line in lines]
 
 
-def _csv(tables: Sequence[Table]) -> str:
+def csv_text(tables: Sequence[Table]) -> str:
+    """Return the tables as one of CSV."""
     rows = [row for table in tables for row in table.raw_values]
     names = list(dict.fromkeys(name for row in rows for name in row))
     stream = io.StringIO()
@@ -237,9 +229,3 @@ def csv_value(value: object) -> object:
 # With these a formula begins, in one spreadsheet or another.
 _FORMULA = ("=", "+", "-", "@")
 _MARKDOWN = str.maketrans({c: f"\\{c}" for c in "\\|`*_[]<>&~"})
-_STYLES: dict[str, Callable[[Sequence[Table]], str]] = {
-    "text": _text,
-    "markdown": _markdown,
-    "csv": _csv,
-    "latex": latex,
-}

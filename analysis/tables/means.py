@@ -10,7 +10,8 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from analysis.format.numbers import TIME_DECIMALS, finite, time_decimals
-from analysis.format.table import Column, Notes, Table, joined, render
+from analysis.format.styles import render
+from analysis.format.table import Column, Notes, Table, joined
 from analysis.measures import STATISTICS, csv_column
 from analysis.records.files import rerun_hint, write_file
 from analysis.records.keys import ROW_FACTS, SEPARATOR, TABLE_KEYS, cell_of_settings

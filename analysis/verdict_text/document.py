@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from analysis.format.table import Table, markdown_items, markdown_text, render, wrapped
+from analysis.format.styles import render
+from analysis.format.table import Table, markdown_items, markdown_text, wrapped
 from analysis.statistics.decision import MIN_TO_FORECAST
 from analysis.verdict.division import waiting
 from analysis.verdict.model import Findings, TableFindings

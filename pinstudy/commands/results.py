@@ -185,7 +185,7 @@ def verdict_command(
     from analysis.findings.answers import answers_of
     from analysis.findings.answers import as_data as answers_as_data
     from analysis.findings.effects import cases_of
-    from analysis.format.table import render
+    from analysis.format.styles import render
     from analysis.output import VERDICT_FILE
     from analysis.overview.terminal import overview_lines
     from analysis.records.files import rerun_hint, write_file

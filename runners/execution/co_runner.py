@@ -36,7 +36,7 @@ from runners.host.interference import remove_left_folders
 from runners.host.starter import INSTRUMENT, marked
 from runners.placement.thread_trace import seen_fields
 from runners.plan.case import Case
-from runners.plan.command_line import Launch
+from runners.plan.launch import Launch
 from runners.records.status import FAILED, PLACEMENT_VIOLATED
 
 # To start an interpreter, to launch the program twice, and to see it run.

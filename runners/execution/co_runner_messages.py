@@ -18,7 +18,7 @@ from runners.execution.execute import CoRun
 from runners.execution.outcome import expected_of
 from runners.placement.thread_placement import Expected, Proof
 from runners.plan.case import Case
-from runners.plan.command_line import Launch
+from runners.plan.launch import Launch
 
 # Commands to the supervisor, a byte each.
 COUNT, END = b"c", b"e"

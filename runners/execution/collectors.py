@@ -51,7 +51,7 @@ from runners.measure.perf.stat import find_perf
 from runners.node.node import Node
 from runners.placement.libraries import LoadedLibraries
 from runners.plan.case import Case
-from runners.plan.command_line import Launch
+from runners.plan.launch import Launch
 from runners.plan.mechanisms import mechanism_of
 from runners.plan.runs import set_to
 from runners.records.energy import run_figures

@@ -31,7 +31,7 @@ from runners.placement.process_events import ProcessEvents
 from runners.placement.sampler import Pace, PlacementSampler
 from runners.placement.thread_placement import Proof
 from runners.placement.thread_trace import ThreadTrace
-from runners.plan.command_line import Launch
+from runners.plan.launch import Launch
 
 # Signals to all processes of a job arrive within milliseconds of one another.
 SIGNAL_GRACE_S = 0.25

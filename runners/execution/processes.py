@@ -9,7 +9,7 @@ from typing import IO, Protocol
 from runners.execution.rank_processes import RankProcesses
 from runners.execution.region_marks import RegionMarks
 from runners.execution.witness import Ending, WitnessProcess
-from runners.plan.command_line import Launch
+from runners.plan.launch import Launch
 
 # What the program writes to stdout and to stderr, and what its launcher says.
 Streams = tuple[IO[bytes], IO[bytes], IO[bytes]]

@@ -30,7 +30,7 @@ from runners.execution.witness import (
     start_launcher,
 )
 from runners.host.processes import children_of, read_cpu_time
-from runners.plan.command_line import Launch
+from runners.plan.launch import Launch
 from runners.plan.mpi import multiple_programs, needs_file, started_ranks
 
 # unix(7)

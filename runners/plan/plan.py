@@ -19,10 +19,10 @@ from configs.study import AppChoice, CoRunner, Study
 from configs.variables import SetVariable, merged
 from runners.host.software import is_own, not_found
 from runners.node.topology import Topology
-from runners.plan.case import Case, SkippedCase
-from runners.plan.command_line import FALLBACK_SCHEDULE, Launch, build_launch
+from runners.plan.case import Case, Engine, SkippedCase
+from runners.plan.command_line import FALLBACK_SCHEDULE, build_launch
 from runners.plan.engines import tables_of
-from runners.plan.engines.base import Engine
+from runners.plan.launch import Launch
 from runners.plan.mechanism import check_count, check_mechanism, choose_mechanism
 from runners.plan.mechanisms import mechanism_of
 from runners.plan.runs import PlannedRun, booted_times, plan_groups

@@ -28,7 +28,8 @@ from runners.measure.perf.events import perf_command
 from runners.node.node import Node
 from runners.placement.thread_placement import Proof
 from runners.plan.case import Case
-from runners.plan.command_line import Launch, build_launch
+from runners.plan.command_line import build_launch
+from runners.plan.launch import Launch
 from runners.plan.selection import usable
 
 PROGRAM = "yardstick"

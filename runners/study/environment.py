@@ -12,7 +12,7 @@ from configs.inherited_variables import PATH, inherited_variables
 from configs.results_folder import ENVIRONMENTS
 from runners.host.processes import inherited_limits
 from runners.plan.case import Case
-from runners.plan.command_line import Launch
+from runners.plan.launch import Launch
 from runners.records.kept_facts import EnvironmentFacts, environment_changes, kept_facts
 from runners.study.programs import WAYS_ON
 

@@ -41,7 +41,7 @@ from runners.measure.perf.stat import find_perf
 from runners.node.node import Node
 from runners.placement.thread_placement import hotplug_problem
 from runners.plan.case import Case, case_fields, loop_fields
-from runners.plan.command_line import Launch
+from runners.plan.launch import Launch
 from runners.plan.plan import Plan
 from runners.records.status import OK
 from runners.study.runner import NodeControl, Progress

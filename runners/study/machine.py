@@ -27,8 +27,9 @@ from runners.node.core_kinds.ranking import relative_speeds
 from runners.node.isolation import isolation_notes
 from runners.node.node import Node, open_node, read_state, whole_node
 from runners.plan.case import Case
-from runners.plan.command_line import Launch, build_launch
+from runners.plan.command_line import build_launch
 from runners.plan.engines import by_mpi, outlook
+from runners.plan.launch import Launch
 from runners.plan.plan import Plan, make_plan
 from runners.settings.node_settings import NodeSettings
 from runners.study.environment import StudyEnvironment

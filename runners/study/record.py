@@ -27,7 +27,7 @@ from runners.placement.thread_placement import (
 )
 from runners.placement.thread_trace import ThreadTrace, seen_fields
 from runners.plan.case import Case, SkippedCase, case_fields, loop_fields
-from runners.plan.command_line import Launch
+from runners.plan.launch import Launch
 from runners.plan.runs import PlannedRun
 from runners.records.status import IDLE, SKIPPED
 

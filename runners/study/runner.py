@@ -21,7 +21,7 @@ from runners.execution.witness import LaunchError
 from runners.measure.conditions.suspend import ClockWatch
 from runners.node.node import read_state
 from runners.plan.case import Case, SkippedCase
-from runners.plan.command_line import Launch
+from runners.plan.launch import Launch
 from runners.plan.plan import Plan
 from runners.plan.runs import Forecast, PlannedRun, set_to
 from runners.records.race_state import Eliminated

@@ -15,7 +15,7 @@ from configs.study import LATENCY_PLANS, IdlePower, Study
 from runners.measure.energy.idle import measurement_count
 from runners.measure.perf.events import too_many_events
 from runners.plan.case import Case, SkippedCase, case_fields
-from runners.plan.command_line import Launch
+from runners.plan.launch import Launch
 from runners.plan.plan import Plan
 from runners.plan.runs import Forecast, PlannedRun
 from runners.records.race.race import describe_limit

@@ -19,7 +19,7 @@ from base.decoding import complete, message_of
 from runners.execution.execute import Harness, execute
 from runners.execution.witness import LaunchError
 from runners.measure.perf.events import perf_command
-from runners.plan.command_line import Launch
+from runners.plan.launch import Launch
 
 PORT = "pinstudy"
 # Software events only: on hybrid hosts a guest has no hardware counters.

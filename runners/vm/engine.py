@@ -20,8 +20,8 @@ from runners.execution.execute import Observation
 from runners.execution.imbalance import FIELDS
 from runners.host.software import ask_version
 from runners.plan.case import Case
-from runners.plan.command_line import Launch
 from runners.plan.engines.guest import Vcpus
+from runners.plan.launch import Launch
 from runners.records.perf.counters import read_counters
 from runners.records.perf.output import parse_perf_output
 from runners.records.status import CLOCK_DRIFTED, PLACEMENT_VIOLATED

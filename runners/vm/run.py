@@ -25,7 +25,7 @@ from runners.measure.perf.stat import Perf, start_perf
 from runners.placement.sampler import Pace
 from runners.placement.thread_placement import Proof
 from runners.plan.case import Case
-from runners.plan.command_line import Launch
+from runners.plan.launch import Launch
 from runners.vm.guest import ANSWER_LIMIT_S, Guest
 from runners.vm.protocol import read_observation
 from runners.vm.vcpus import VcpuSampler

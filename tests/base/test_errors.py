@@ -17,7 +17,7 @@ from runners.execution.execute import Harness, Observation, execute, execute_unl
 from runners.execution.witness import LaunchError
 from runners.host.tree import Tree
 from runners.measure.perf.stat import PerfStat
-from runners.plan.command_line import Launch
+from runners.plan.launch import Launch
 from tests.runners.cases import observation
 from tests.support.limits import no_more_files
 from tests.support.ordinary_user import NOBODY, open_folder

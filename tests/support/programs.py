@@ -8,7 +8,7 @@ from pathlib import Path
 
 from runners.execution.execute import Harness, Observation, execute
 from runners.host.software import WITNESS, find_program
-from runners.plan.command_line import Launch
+from runners.plan.launch import Launch
 from tests.support.tools import ROOT, need_tool
 
 # They wait for the looks that tests.support.held counts (work.h).

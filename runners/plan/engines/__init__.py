@@ -7,7 +7,7 @@ runners/execution, in guests runners/vm.
 from __future__ import annotations
 
 from configs.study import AppChoice, Study
-from runners.plan.engines.base import Engine
+from runners.plan.case import Engine
 from runners.plan.engines.guest import Vcpus
 from runners.plan.engines.ranks import Ranks
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping as Table
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from base.cpulist import format_cpulist
 from base.text import plural
@@ -12,11 +12,8 @@ from configs.mapping import Mapping
 from configs.study import AppChoice, Study
 from runners.host.software import for_guests
 from runners.node.topology import Topology, flat_topology
-from runners.plan.engines.base import Engine
+from runners.plan.case import Case, Engine
 from runners.plan.selection import CannotMapError, check_balanced, resolve_cpus
-
-if TYPE_CHECKING:
-    from runners.plan.case import Case
 
 
 @dataclass(frozen=True)

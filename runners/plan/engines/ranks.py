@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from collections.abc import Mapping as Table
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from base.cpulist import format_cpulist
 from base.text import team_in_words, team_label
@@ -14,13 +14,10 @@ from configs.app import MPI_LAUNCHERS
 from configs.study import AppChoice, Study
 from runners.host.software import for_mpi
 from runners.node.topology import Topology
-from runners.plan.engines.base import Engine
+from runners.plan.case import Case, Engine
+from runners.plan.launch import Launch, TeamLaunch
 from runners.plan.mpi import mpi_launcher, root_problem
 from runners.plan.ranks import rank_cpus
-
-if TYPE_CHECKING:
-    from runners.plan.case import Case
-    from runners.plan.command_line import Launch, TeamLaunch
 
 
 @dataclass(frozen=True)

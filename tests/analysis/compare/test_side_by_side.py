@@ -19,7 +19,8 @@ from analysis.card import card_text
 from analysis.compare.matching import Unlike
 from analysis.compare.side_by_side import Row, SideBySide, compare, compare_programs
 from analysis.compare.tables import compare_data, compare_tables
-from analysis.format.table import Table, render
+from analysis.format.styles import render
+from analysis.format.table import Table
 from analysis.results.sources import Results, open_results
 from analysis.tables.means import tables_of_cases
 from tests.analysis.results.test_summaries import HEADER

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from analysis.format.table import render
+from analysis.format.styles import render
 from analysis.results.sources import open_results
 from analysis.tables.means import make_tables
 from runners.prove.proof import keep

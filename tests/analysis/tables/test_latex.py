@@ -8,7 +8,7 @@ from pathlib import Path
 
 from analysis.compare.side_by_side import compare
 from analysis.compare.tables import compare_tables
-from analysis.format.table import render
+from analysis.format.styles import render
 from analysis.results.sources import open_results
 from analysis.tables.layouts import LAYOUTS
 from analysis.tables.means import make_tables

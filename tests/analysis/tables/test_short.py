@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from analysis.format.table import Table, render
+from analysis.format.styles import render
+from analysis.format.table import Table
 from analysis.format.terminal import terminal_text
 from analysis.measures import MEASURES, Stats
 from analysis.results.case import Case

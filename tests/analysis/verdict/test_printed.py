@@ -15,7 +15,7 @@ from analysis.answer import analyze
 from analysis.compare.matching import Unlike
 from analysis.compare.side_by_side import compare
 from analysis.compare.tables import compare_tables
-from analysis.format.table import render
+from analysis.format.styles import render
 from analysis.objectives import EDP, TIME, of_printed
 from analysis.results.sources import open_results
 from analysis.tables.means import make_tables

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from analysis.answer import Answer, analyze
-from analysis.format.table import render
+from analysis.format.styles import render
 from analysis.report.exclusions import missing, places_of
 from analysis.results.sources import open_results
 from analysis.results.summaries import parse_summaries

@@ -13,7 +13,7 @@ from analysis.findings.effects import Cases
 from analysis.findings.glance import Disturbed, Undecided
 from analysis.findings.levers import levers_of
 from analysis.findings.one_for_all import one_for_all
-from analysis.format.table import render
+from analysis.format.styles import render
 from analysis.objectives import TIME
 from analysis.results.sources import Results, open_results
 from analysis.verdict.model import Caveat

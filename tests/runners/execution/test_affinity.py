@@ -17,7 +17,7 @@ from runners.execution.execute import (
     move_to_housekeeping_cpus,
 )
 from runners.execution.witness import LaunchError
-from runners.plan.command_line import Launch
+from runners.plan.launch import Launch
 from tests.support.programs import witness
 from tests.support.studies import two_cpus
 from tests.support.tools import need_tool

@@ -17,7 +17,7 @@ from runners.execution.execute import CoRun, Observation
 from runners.execution.witness import Ending
 from runners.placement.thread_placement import Proof
 from runners.placement.thread_trace import ThreadTrace
-from runners.plan.command_line import Launch
+from runners.plan.launch import Launch
 from tests.runners.cases import case, observation
 
 SECOND = 1_000_000_000

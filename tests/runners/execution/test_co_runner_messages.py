@@ -26,7 +26,7 @@ from runners.execution.co_runner_messages import (
 from runners.execution.execute import CoRun
 from runners.placement.thread_placement import Proof
 from runners.placement.thread_trace import Stay, ThreadTrace
-from runners.plan.command_line import Launch
+from runners.plan.launch import Launch
 from tests.runners.cases import case
 from tests.support.wait import HANG_S
 

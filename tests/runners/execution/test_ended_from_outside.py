@@ -14,7 +14,7 @@ from runners.execution.execute import Harness, Observation, execute
 from runners.execution.witness import LaunchError
 from runners.measure.perf.events import OUTPUT, perf_command
 from runners.measure.perf.stat import PerfStat
-from runners.plan.command_line import Launch
+from runners.plan.launch import Launch
 from tests.support.processes import alive, children, name_of, wait_until_gone
 from tests.support.programs import witness
 from tests.support.tools import need_tool

@@ -18,7 +18,7 @@ from runners.host.processes import ignores_children
 from runners.measure.perf.events import perf_command
 from runners.placement.process_events import ProcessEvents
 from runners.placement.thread_placement import Expected, Proof, busy_threads
-from runners.plan.command_line import Launch
+from runners.plan.launch import Launch
 from tests.support.held import looks_counted
 from tests.support.limits import many_open_files
 from tests.support.programs import build_team, built, witness

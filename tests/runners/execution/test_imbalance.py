@@ -21,7 +21,7 @@ from runners.execution.witness import Ending
 from runners.node.topology import CoreKind
 from runners.placement.course import POINTS, Course, Point, quarters
 from runners.placement.thread_trace import Stay, ThreadTrace
-from runners.plan.command_line import Launch
+from runners.plan.launch import Launch
 from tests.runners.cases import case, observation
 from tests.support.held import looks_counted
 from tests.support.programs import witness

@@ -11,7 +11,7 @@ from base.errors import ShortageError, StudyError
 from runners.execution import output_file
 from runners.execution.execute import Harness, execute
 from runners.execution.output_file import KEPT_BYTES, SLACK_BYTES, OutputFile
-from runners.plan.command_line import Launch
+from runners.plan.launch import Launch
 from tests.support.limits import no_more_files
 from tests.support.programs import witness
 

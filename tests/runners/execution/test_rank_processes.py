@@ -21,7 +21,8 @@ from runners.host.software import find_mpi
 from runners.measure.perf.events import perf_command
 from runners.placement.thread_placement import Proof
 from runners.plan.case import Case
-from runners.plan.command_line import Launch, build_launch
+from runners.plan.command_line import build_launch
+from runners.plan.launch import Launch
 from runners.plan.plan import make_plan
 from runners.records.perf.output import parse_perf_output
 from tests.runners.cases import DEMO, UNPINNED, study

@@ -16,7 +16,7 @@ from runners.execution.execute import Harness, Observation, execute
 from runners.execution.region_marks import RegionInstruments, RegionMarks, SeenRegions
 from runners.measure.perf.events import perf_command
 from runners.measure.regions import Region
-from runners.plan.command_line import Launch
+from runners.plan.launch import Launch
 from runners.records.perf.output import parse_perf_output
 from tests.support.limits import many_open_files
 from tests.support.programs import witness

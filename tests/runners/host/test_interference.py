@@ -30,7 +30,7 @@ RUNNER = """
 import sys; sys.path.insert(0, sys.argv[2])
 from pathlib import Path
 from runners.execution.execute import Harness, execute
-from runners.plan.command_line import Launch
+from runners.plan.launch import Launch
 command = "setsid sleep 300 & echo started; exec sleep 300"
 launch = Launch(tuple(sys.argv[3:]), ("/bin/sh", "-c", command), {"PATH": "/usr/bin:/bin"}, {}, ())
 execute(launch, 300.0, Harness(Path(sys.argv[1]), None), lambda pid: print(pid, flush=True))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from runners.execution.execute import Harness, execute
 from runners.placement.libraries import MAX_PROCESSES, LoadedLibraries
-from runners.plan.command_line import Launch
+from runners.plan.launch import Launch
 from tests.support.held import looks_counted
 from tests.support.programs import witness
 from tests.support.wait import HANG_S

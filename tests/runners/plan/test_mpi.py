@@ -14,7 +14,8 @@ from configs.app import Build
 from configs.mapping import Mapping
 from configs.study import AppChoice
 from runners.plan.case import Case, case_fields
-from runners.plan.command_line import Launch, build_launch
+from runners.plan.command_line import build_launch
+from runners.plan.launch import Launch
 from runners.plan.mpi import multiple_programs, root_problem, started_ranks
 from runners.plan.plan import Plan, make_plan
 from tests.runners.cases import DEMO, SMALL, UNPINNED, study

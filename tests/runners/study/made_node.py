@@ -12,7 +12,7 @@ from runners.execution.execute import Observation
 from runners.measure.energy.idle import IdleMeasurements
 from runners.measure.energy.source import no_energy
 from runners.plan.case import Case
-from runners.plan.command_line import Launch
+from runners.plan.launch import Launch
 from runners.plan.runs import PlannedRun
 from runners.records.race_state import Eliminated
 from runners.records.record import SCHEMA

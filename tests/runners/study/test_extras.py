@@ -14,10 +14,10 @@ import pytest
 
 from configs.app import App, Build, Check, Size
 from runners.node.node import open_node
-from runners.plan.case import Case
-from runners.plan.command_line import Launch, build_launch
-from runners.plan.engines.base import ON_NODE, Engine
+from runners.plan.case import ON_NODE, Case, Engine
+from runners.plan.command_line import build_launch
 from runners.plan.engines.guest import Vcpus
+from runners.plan.launch import Launch
 from runners.plan.plan import Plan
 from runners.study.extras import SCHEMA, ContendedLines
 from tests.runners import cases

@@ -13,7 +13,7 @@ from typing import Any
 from configs.app import Size
 from configs.study import AppChoice, Study
 from runners.node.topology import flat_topology
-from runners.plan.command_line import Launch
+from runners.plan.launch import Launch
 from runners.plan.plan import Plan, make_plan
 from runners.records.shard import Shard
 from runners.study.agenda import agenda_of

@@ -14,7 +14,7 @@ from base.reading import Reading
 from runners.execution.witness import Ending
 from runners.placement.thread_trace import Stay, ThreadTrace
 from runners.plan.case import loop_fields
-from runners.plan.command_line import Launch
+from runners.plan.launch import Launch
 from runners.plan.runs import PlannedRun
 from runners.records.disturbances import MORE_THREADS, disturbances
 from runners.records.line import line_of

@@ -20,7 +20,7 @@ from runners.execution.execute import Observation
 from runners.execution.witness import Ending
 from runners.measure.conditions.cpu_time import HarnessCost
 from runners.placement.thread_trace import Stay, ThreadTrace
-from runners.plan.command_line import Launch
+from runners.plan.launch import Launch
 from runners.vm.protocol import (
     greet_qemu,
     read_observation,
