@@ -44,12 +44,12 @@ class EarlierSettings:
         is not compared.
         """
         changed: set[str] = set()
-        if case.settings.asked or case.governor not in (
-            CURRENT_GOVERNOR,
-            state.get("governor_read"),
-        ):
+        governor_stays = case.governor in (CURRENT_GOVERNOR, state.get("governor_read"))
+        if case.settings.asked or not governor_stays:
             # The EPP and what the scheduler can do follow the governor; limits follow turbo.
-            changed.update(SCALING.values(), SCHEDULING.values(), power_limits_in(state))
+            changed.update(SCALING.values(), SCHEDULING.values())
+        if case.settings.asked:
+            changed.update(power_limits_in(state))
         return self._differences(case, settings_in(state), changed)
 
     def before_run(self, case: Case, state: Mapping[str, Any]) -> str:

@@ -65,6 +65,17 @@ def test_a_limit_that_moved_by_itself_is_no_difference() -> None:
     assert earlier({}, package(90.0)).before_attempt(AS_IT_IS, STATE | package(65.0)) == ""
 
 
+def test_a_case_that_sets_its_governor_does_not_set_limits_of_power() -> None:
+    with_governor = case(governor="performance")
+    with_limit = case(settings=settings_of(power_limit="90 W"))
+    settings = EarlierSettings()
+    for asked in (with_governor, with_limit):
+        settings.add(asked.case_id, STATE | package(90.0))
+    now = STATE | package(65.0)
+    assert "PL1" in settings.before_attempt(with_governor, now)
+    assert settings.before_attempt(with_limit, now) == ""
+
+
 def test_limits_of_power_may_move_while_an_attempt_runs() -> None:
     assert earlier({}).before_run(AS_IT_IS, STATE | package(65.0)) == ""
     assert earlier({}).before_run(AS_IT_IS, STATE | {"epp": "power"}) != ""
