@@ -33,9 +33,7 @@ class Epp(Setting):
 
     def read(self, now: Present) -> str | Unavailable:
         """Return the EPPs of the CPUs."""
-        state = now.cpufreq.state_of(now.cpus)
-        found: str | None = state.fields.get("epp")
-        return found or Unavailable(state.unavailable["epp"])
+        return now.scaled("epp")
 
     def impossible(self, now: Present, value: str) -> str | None:
         """Return why the driver cannot have the EPP, or not with the governor of the case."""

@@ -22,9 +22,7 @@ class Governor(Setting):
 
     def read(self, now: Present) -> str | Unavailable:
         """Return the governors of the CPUs."""
-        state = now.cpufreq.state_of(now.cpus)
-        found: str | None = state.fields.get("governor_read")
-        return found or Unavailable(state.unavailable["governor_read"])
+        return now.scaled("governor_read")
 
     def is_in_force(self, now: Present, value: str) -> bool:
         """Return whether all CPUs have the governor."""

@@ -80,13 +80,17 @@ class NodeSettings:
         wanted = _wanted(governor, settings)
         scaled = {name: wanted[name] for name in wanted if FACTORS[name].scaling}, tuple(cpus)
         self.schedulers.give_way(settings[SCHED_EXT])
-        if scaled != self._scaled and (problem := self._switches.give_way(self._present(cpus))):
+        # Most studies change no setting: their runs wait for no reading of all policies.
+        gives_way = scaled != self._scaled and self._saved.files
+        if gives_way and (problem := self._switches.give_way(self._present(cpus))):
             return problem
         self._scaled = None
         if problem := self.scaling.apply(wanted, cpus):
             return problem
         self._scaled = scaled
-        problem = self._switches.apply(self._present(cpus, wanted))
+        problem = None
+        if settings.asked or self._saved.files:
+            problem = self._switches.apply(self._present(cpus, wanted))
         return problem or self.schedulers.apply(settings[SCHED_EXT])
 
     def read_back(self, governor: str, settings: Settings, cpus: Sequence[int]) -> Reading:

@@ -52,6 +52,12 @@ class Present:
         """The directories of the policies that scale the CPUs."""
         return self.cpufreq.directories(self.cpus)
 
+    def scaled(self, field: str) -> str | Unavailable:
+        """Return how the CPUs are scaled by a field of a record, such as `epp`."""
+        state = self.cpufreq.state_of(self.cpus)
+        found: str | None = state.fields.get(field)
+        return found or Unavailable(state.unavailable[field])
+
     def asked(self, name: str) -> str | None:
         """Return what the case asks of a setting; None where it takes what is in force."""
         return (self.wanted or {}).get(name)
