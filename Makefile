@@ -137,6 +137,7 @@ docs: ## Build the documentation as a site: build/site/index.html
 	@tools/setup.sh docs
 	@.venv/bin/python -m tools.gallery
 	@NO_MKDOCS_2_WARNING=1 .venv/bin/python -m mkdocs build --quiet --strict
+	@.venv/bin/python -m tools.site_check
 
 lint: ## Check style and types of Python, C++ and shell
 	@tools/setup.sh lint

@@ -1,15 +1,20 @@
-"""A hook of mkdocs: a link that leads out of docs/ leads to the same file on the site.
+"""Hooks of mkdocs: links that lead out of docs/ stay on the site, which says where it was built.
 
 The gallery (tools/gallery.py) lies beside the pages of docs/.
 """
 
+import os
+import platform
 import re
+import subprocess
 from pathlib import Path
 from posixpath import dirname, normpath
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
+
+from base import VERSION
 
 _LINK = re.compile(r"(?<=\]\()[^)#:\s]+(?=[)#])")
 # Pages that are not in docs/; any other file gets a page that shows it as code.
@@ -22,6 +27,18 @@ def _on_site(link: str, page: str) -> str:
     path = normpath(f"{dirname(page)}/{link}".lstrip("/"))
     inside = path.startswith("docs/") or path.endswith(".md")
     return path.removeprefix("docs/") if inside else f"source/{path}.md"
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Say below each page what it is the site of, and on what machine its gallery was drawn."""
+    command = ["git", "log", "-1", "--format=commit %h of %cs"]
+    commit = subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+    config.copyright = (
+        f"pinstudy {VERSION}{commit and f', {commit}'}. Built on {platform.system()} "
+        f"{platform.release()}, {platform.machine()}, {os.cpu_count()} CPUs. "
+        "Pages and gallery say where their numbers were measured."
+    )
+    return config
 
 
 def on_files(files: Files, config: MkDocsConfig) -> None:
