@@ -108,11 +108,9 @@ def _looks(look: Look) -> str:
     """Return at which level outcomes are where a study is looked at several times; or nothing."""
     level = f"outcomes are at {look.share * ALPHA:.2g} instead of {ONLY_LOOK.share * ALPHA:.2g}"
     if look.number > 1:
-        return f"this is look {look.number} at a study that was continued: {level}"
+        return f"interim analysis {look.number} of a study that was continued: {level}"
     if look.planned > 1:
-        return (
-            f"results were looked at up to {look.planned} times, to end when they decide: {level}"
-        )
+        return f"up to {look.planned} interim analyses, to end when they decide: {level}"
     return ""
 
 

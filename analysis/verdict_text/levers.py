@@ -133,7 +133,7 @@ def _best_table(found: Sequence[BestCase], cases: Sequence[Case], label: str) ->
         Column("change", "%"),
         Column("95 % interval", "%"),
         Column("against", right=False),
-        Column("not shown worse"),
+        Column("not distinguishable"),
     )
     cells = tuple(
         (

@@ -367,7 +367,7 @@ def value_of(best: BestCase) -> str:
 
 
 def _not_worse(best: BestCase) -> str:
-    return f" ({plural(len(best.also), 'other')} not shown worse)" if best.also else ""
+    return f" ({plural(len(best.also), 'other')} not distinguishable)" if best.also else ""
 
 
 def not_compared_texts(found: Mapping[NotComparable, Sequence[str]]) -> list[str]:

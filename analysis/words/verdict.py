@@ -186,7 +186,7 @@ TEMPLATES: Mapping[str, str | Callable[[Facts], str]] = {
     "two runs decide nothing": "two runs decide nothing",
     "corrected": lambda facts: (
         f"p = {facts['p']:.2g} after correction for {plural(facts['comparisons'], 'comparison')} "
-        "and looks"
+        "and interim analyses"
     ),
     "more repetitions": "{half} to {most} more repetitions would decide",
     "more boots": "more boots or days would tell more than more repetitions",
@@ -219,8 +219,8 @@ def decision_notes(found: Decision) -> Iterator[str]:
     if found.gain:
         yield f"gain: {gain_text(found.gain)}"
     for outcome, start in (
-        ("equivalent", "as good"),
-        ("undecided", "not told from it"),
+        ("equivalent", "equivalent"),
+        ("undecided", "not distinguishable"),
         ("better", "may be better still"),
     ):
         if same := [rival.case for rival in found.as_good if rival.outcome == outcome]:

@@ -384,7 +384,7 @@ def test_a_study_that_went_on_after_all_its_repetitions_is_at_its_second_look(
     # The first look is at 0.8 of the level, the second at a tenth of it.
     assert compared(second).p_different == pytest.approx(8 * compared(first).p_different)
     assert as_data(second)["look"] == 2
-    assert "this is look 2 at a study that was continued" in " ".join(reading_notes(second))
+    assert "interim analysis 2 of a study that was continued" in " ".join(reading_notes(second))
     killed = [run | {"attempt": 1 if run["order"] <= 21 else 2} for run in PIN.records()]
     assert findings_of(tmp_path / "killed within a block", killed).look == Look(1)
 

@@ -56,7 +56,7 @@ def test_it_ends_at_the_first_look_where_a_difference_is_plain(tmp_path: Path) -
     assert "after 4 repetitions: every comparison is decided" in done.stderr
     (results,) = tmp_path.glob("results/*/*")
     verdict = cli.pinstudy(tmp_path, "verdict", str(results), "--format", "markdown")
-    assert "results were looked at up to 5 times" in verdict.stdout
+    assert "up to 5 interim analyses" in verdict.stdout
     before = records(tmp_path)
     run(tmp_path)
     assert records(tmp_path) == before
