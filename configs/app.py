@@ -98,12 +98,12 @@ class Build:
 
     name: str
     program: Annotated[str, text("a program's name or path")]
-    """a name (looked for in `build/bin`, or in `bin` of an installation, then on the PATH) or a
-    path, best an absolute one (else relative to the working directory)"""
+    """a name (in `build/bin`, or `bin` of an installation, then on the PATH), or a path, best
+    absolute (else from the working directory)"""
     runtime: Annotated[str, word("OpenMP runtime", RUNTIMES)]
     """the OpenMP runtime it is linked with; `pthreads`: threads without OpenMP"""
     variables: Variables | None = None
-    """environment variables for this build; they count before those of the app. Without it: none"""
+    """environment variables of this build ([which counts](#variables)). Without it: none"""
     threads_by: tuple[ThreadsBy, ...] | None = None
     """how this build is told its thread count. Without it: as the app says"""
     mpi: Annotated[str, word("launcher of ranks", MPI_LAUNCHERS)] | None = None
@@ -123,11 +123,11 @@ class Size:
     estimate_s: (
         Annotated[float, duration("the time of one thread, such as 2 s"), called("estimate")] | None
     ) = None
-    """the time that one thread is expected to take, on a P-core of 5 GHz; with `fixed_time`, the
-    time that any number takes. Without it: not known"""
+    """expected time of one thread on a P-core of 5 GHz; with `fixed_time`, of any number.
+    Without it: not known"""
     quiet: bool = False
-    """`true` when the arguments silence the program: neither metrics nor the check's pattern are
-    looked for then, and its exit status alone tells how the run ended"""
+    """`true`: the arguments silence the program; metrics and the check's pattern are not looked
+    for"""
     expect: dict[
         str,
         Annotated[
@@ -229,70 +229,61 @@ class App:
     arguments: Annotated[
         tuple[str, ...], command_line("the arguments, with {size} for those of the size")
     ] = (SIZE_PLACE,)
-    """the program's arguments; `{size}` stands for those of the size, `{threads}` for the thread
-    count"""
+    """the program's arguments, with `{size}` for those of the size and `{threads}`"""
     variables: Variables | None = None
-    """environment variables for its runs, by name; `{threads}`, `{cpus}` and `{places}` in a value
-    stand for those of the case ([below](#variables)). Without it: none"""
+    """environment variables by name, with `{threads}`, `{cpus}`, `{places}` in values
+    ([below](#variables)). Without it: none"""
     threads_by: tuple[ThreadsBy, ...] | None = None
-    """the variable, or a list of them, that tells the program its thread count, such as
-    `OPENBLAS_NUM_THREADS`; or `arguments`, where `{threads}` stands; or `affinity`, where it starts
-    a thread for each CPU that it may use. Without it: `OMP_NUM_THREADS`"""
+    """what tells the program its thread count: variables, `arguments` or `affinity`
+    ([below](#variables)). Without it: `OMP_NUM_THREADS`"""
     helper_threads: (
         Annotated[int, count("how many threads it has beside its team", 1, 64)] | None
     ) = None
-    """how many busy threads it has at most beside those of the thread count (for input and output,
-    a watchdog): those with the least CPU time, which may be anywhere
-    ([how](placement.md#helper-threads)). Without it: none"""
+    """at most how many busy threads it has beside its team (input and output, a watchdog),
+    which may be anywhere ([how](placement.md#helper-threads)). Without it: none"""
     helper_processes: HelperCount | None = None
-    """how many of its processes work at most beside the one whose threads are placed (the workers
-    of a pool, the other end of a pipe): those with the least CPU time, which may be anywhere
-    ([how](placement.md#helper-threads)). Without it: none"""
+    """at most how many of its processes work beside the one whose threads are placed (a pool, the
+    other end of a pipe); they may be anywhere. Without it: none"""
     metrics: Annotated[tuple[Metric, ...], written(dict[str, Metric], to=_listed)] = ()
-    """numbers that it prints, by name: `pattern`, `unit`, `stream`, `better`; columns of its
-    tables"""
+    """numbers that it prints, by name; columns of its tables"""
     check: Check = field(default_factory=Check)
-    """how a run proves its result: `failed_status`, `pattern`, `stream`, `command`
-    ([below](#a-check-by-a-command)). Without it: its exit status alone"""
+    """how a run proves its result. Without it: its exit status alone"""
     writes: (
         Annotated[
             str, text("the name of a file, or a pattern such as result-*.txt", _FILE, "no slashes")
         ]
         | None
     ) = None
-    """the files that it writes into its working directory, such as `result-*.txt`: each run gets a
-    directory of its own, and these files are read after what it printed. Without it: it runs in
-    yours"""
+    """files that it writes into its working directory, such as `result-*.txt`: each run gets a
+    directory of its own, and they are read after what it printed. Without it: it runs in yours"""
     schedules: tuple[Annotated[str, word("kind of schedule", SCHEDULE_KINDS)], ...] = ()
     """kinds of OMP_SCHEDULE that its `schedule(runtime)` loops take"""
     default_schedule: Schedule | None = None
-    """the schedule to use unless a study varies it"""
+    """the schedule, unless a study varies it"""
     limit_s: Annotated[
         float, duration("a time, such as 10 min"), called("timeout", before="limit", file="app")
     ] = 600.0
-    """a run that takes longer is ended and recorded as `timeout`. Without it: 10 min"""
+    """a longer run is ended (`timeout`). Without it: 10 min"""
     placement: OwnPlacement | None = None
-    """`{pin: [--pin, '{cpus}'], expect: [--expect, '{cpus}']}`: the arguments, put last, by which
-    the program pins its threads itself (mechanism `program`), and by which it checks that something
-    else has; `{cpus}` stands for a CPU a thread, such as `0,0,1,1`"""
+    """`{pin: [--pin, '{cpus}'], expect: [--expect, '{cpus}']}`: last arguments by which the program
+    pins its threads itself (mechanism `program`), or checks that something else has"""
     c2c: bool = False
-    """`true` for a program whose threads share cache lines on purpose: studies that collect `c2c`
-    look for these lines ([how](threads-and-lines.md#contended-cache-lines))"""
+    """`true`: its threads share cache lines on purpose, which studies that collect `c2c` look for
+    ([how](threads-and-lines.md#contended-cache-lines))"""
     fixed_time: bool = False
-    """`true` for a program that runs as long as it is told (a stress test for a minute): mappings
-    are not compared by its time, energy or energy-delay product"""
+    """`true`: it runs as long as it is told; mappings are not compared by time, energy or their
+    product"""
     marked_regions: Annotated[tuple[RegionName, ...], called("regions")] = ()
-    """the regions that the program marks, such as `[assemble, solve]`, which studies may measure
-    one by one ([how](regions.md))"""
+    """[regions](regions.md) that the program marks, such as `[assemble, solve]`"""
     implementation: Annotated[str, text("whose program it is, such as pinstudy's own Lulesh")] = ""
-    """whose program it is, where several have one algorithm: captions of tables begin with it"""
+    """whose program it is, for captions of tables"""
     algorithm: Annotated[str, label("the name of what several apps compute")] | None = None
-    """what the program computes, where another app does so too: `pinstudy compare` takes their
-    results together. Without it: the app's name"""
+    """what it computes: `pinstudy compare` takes apps of one algorithm together. Without it: the
+    app's name"""
     obtain: Annotated[
         str, text("the command that gets the programs, such as spack install stream")
     ] = ""
-    """the command that gets the programs, for messages where they are missing"""
+    """the command that gets missing programs, for messages"""
     source: Annotated[bytes, NO_KEY] = field(default=b"", repr=False, compare=False)
 
     @property

@@ -262,21 +262,18 @@ class Study:
     title: Annotated[str, text("a title")]
     """one line for people"""
     apps: tuple[AppChoice, ...]
-    """programs, each with `builds`, `sizes`, `threads`, `ranks` of MPI and, where its loops take
-    one, `schedules`; an entry may have `mappings` and a `wait_policy` of its own, and
-    `oversubscribe: true` where more threads than CPUs are meant (not pinned ones); `regions` are
-    measured one by one ([how](regions.md))"""
+    """programs, each with `builds`, `sizes`, `threads`; also `ranks` of MPI, `schedules`, `regions`
+    ([how](regions.md)), `mappings` and `wait_policy` of its own, and `oversubscribe: true` where
+    more threads than CPUs are meant"""
     repetitions: Annotated[int, REPETITIONS]
-    """runs of each case ([more of them](#continuing) continue it), or as many as decide
-    ([how](repetitions.md#until-comparisons-are-decided))"""
+    """runs of each case, or [as many as decide](repetitions.md#until-comparisons-are-decided)"""
     path: Annotated[str, NO_KEY]
     digest: Annotated[str, NO_KEY] = ""
     mappings: tuple[MappingOrName, ...] = ()
-    """names of `pinstudy mappings`, or mappings of the study's own, for all entries of `apps`
-    without their own. Without it: must be there; `unpinned` in guests"""
+    """names of `pinstudy mappings`, or the study's own, for entries of `apps` without their own.
+    Without it: must be there; `unpinned` in guests"""
     engine: Annotated[str, word("engine", ("local", "vm", "batch"))] = "local"
-    """`local`; `vm`: in guests on this node ([vm.md](vm.md)); `batch`: on nodes that a batch system
-    gives ([batch.md](batch.md))"""
+    """`local`; `vm`: in [guests](vm.md); `batch`: on nodes of a [batch system](batch.md)"""
     vm: Vm | None = None
     """with engine vm: `{cpus: 8, memory: 16 GiB}`; for apps that no command checks. Without it:
     must be there then"""
@@ -284,49 +281,42 @@ class Study:
     """with engine vm: mappings of the guest's CPUs to this node's.
     Without it: must be there then"""
     spread: Annotated[Spread | None, called("batch")] = None
-    """with engine batch, the defaults of `pinstudy submit`: `{site: SITE}`, a name, or a file as
-    seen from the study's; `nodes` or `features` to compare, each with the whole study; or `spread:
-    split`, `workers: 4` and at most one of `features` to divide it. Without it: must be there then
-    """
+    """with engine batch, the defaults of `pinstudy submit` ([batch.md](batch.md)): `site`, a
+    name or a file seen from the study; `nodes` or `features`, each with the whole study; or
+    `spread: split`, `workers: 4` to divide it. Without it: must be there then"""
     governors: tuple[Governor, ...] = (CURRENT_GOVERNOR,)
-    """short for `settings: {governor: …}`: governors a case is to run under; `current`: whatever is
-    in force"""
+    """short for `settings: {governor: …}`; `current`: whatever is in force"""
     settings: Annotated[SettingFactors | None, replacing("study", _EARLIER_SETTINGS)] = None
-    """the node's settings that a case is to run under, each with its values, all of which are
-    combined: `{governor: [performance, powersave], epp: [performance, power]}`
-    ([settings.md](settings.md#settings-as-factors)); `current`: whatever is in force. Without it:
-    nothing is changed"""
+    """the node's [settings](settings.md#settings-as-factors), each with its values, which are
+    combined: `{governor: [performance, powersave], epp: [performance, power]}`. Without it: nothing
+    is changed"""
     co_runners: (
         Annotated[tuple[_CoRunnerOrNone, ...], called("co_runners", before="beside", file="study")]
         | None
     ) = None
-    """what runs beside the measured program until that ends: `none`, or an app with `build`,
-    `size`, `threads` and `mapping`; several make more cases ([how](co-runners.md)). Without it:
-    none"""
+    """what runs beside the measured program: `none`, or [an app](co-runners.md); several make more
+    cases. Without it: none"""
     warmup: Annotated[int, count("how many runs of a case are not counted", 0, 1000)] = 1
-    """runs of each case before, recorded but not averaged"""
+    """runs of each case before, not averaged"""
     order: Annotated[str, word("order", ("randomised-blocks", "sequential"))] = "randomised-blocks"
-    """`randomised-blocks`: each repetition is a shuffled pass over all cases; `sequential`: all
-    repetitions of a case, then the next case, so that [nothing is
-    compared](samples.md#the-order-of-runs)"""
+    """`randomised-blocks`: each repetition is a shuffled pass over all cases; `sequential`: a case
+    after the other, and [nothing is compared](samples.md#the-order-of-runs)"""
     seed: Annotated[int, count("a seed", 0, 2**32 - 1)] = 1
     """of the shuffle"""
     wait_policies: Annotated[tuple[WaitPolicy, ...], called("wait_policy")] = (DEFAULT_WAIT_POLICY,)
     """`active` (spin), `passive` (sleep) or `runtime-default`; several make more cases"""
     variables: Variables | None = None
-    """environment variables for all runs; they count before those of an app, and those of a mapping
-    before them ([how](apps.md#variables)). Without it: none"""
+    """environment variables for all runs ([which counts](apps.md#variables)). Without it: none"""
     collect: tuple[Annotated[str, word("collector", COLLECTORS)], ...] = DEFAULT_COLLECTORS
-    """`perf`, `energy`, and `c2c`: contended cache lines of the apps that have any
-    ([how](threads-and-lines.md#contended-cache-lines)); placement is always proved"""
+    """`perf`, `energy`, and `c2c`: [contended cache
+    lines](threads-and-lines.md#contended-cache-lines); placement is always proved"""
     events: tuple[
         Annotated[str, written(Text, to=_event, expected="an event of perf list, one an item")], ...
     ] = ()
     """perf events beside the usual ones"""
     temperature_gate: TemperatureGate | None = None
-    """`{within: 5 K, limit: 2 min}`: before each run, wait until every package is at most 5 K
-    warmer than when the study's first attempt started, but not longer than the limit. Without it:
-    no waiting"""
+    """`{within: 5 K, limit: 2 min}`: before each run wait, for the limit at most, until every
+    package is at most 5 K warmer than at the study's first start. Without it: no waiting"""
     idle_power: Annotated[
         IdlePower | None,
         written(
@@ -336,18 +326,14 @@ class Study:
         ),
         called("idle_power", before="baseline", file="study"),
     ] = None
-    """how long the node is left idle to measure its idle power, from which net energy is counted:
-    `10 s`, or `{duration: 10 s, every: 50}` to repeat it after so many runs; in each attempt
-    once under each combination of settings, no time is spent where energy cannot be measured.
-    Without it: none: gross energy only
-    """
+    """how long the node is left idle, in each attempt under each combination of settings, to
+    count net energy: `10 s`, or `{duration: 10 s, every: 50}` to repeat it after so many runs.
+    Without it: none: gross energy only"""
     latency: Annotated[str, word("pairs of CPUs", LATENCY_PLANS)] | None = None
-    """`all` or `representative`: the latency between pairs of CPUs is measured before the first
-    run, once a boot, into `latency.json` beside the records ([latency.md](latency.md)). Without it:
-    not measured"""
+    """`all` or `representative` pairs of CPUs, whose [latency](latency.md) is measured before the
+    first run, once a boot. Without it: not measured"""
     prove: bool = False
-    """`true`: the node's instruments are tested before the first run, once a boot, as `pinstudy
-    prove` does ([prove.md](prove.md))"""
+    """`true`: [instruments are tested](prove.md) before the first run, once a boot"""
     decide: Annotated[Decide | None, NO_KEY] = None
     race: Annotated[Race | None, NO_KEY] = None
     overrides: Annotated[Overrides, NO_KEY] = AS_WRITTEN

@@ -48,48 +48,42 @@ COLUMNS = (
     RunColumns(("study",), "the study's name"),
     RunColumns(
         ("node_id", "pool"),
-        "the node that made the run; the name of the [interchangeable nodes](batch.md) that divide "
-        "the study, if they do",
+        "the node; the name of the [interchangeable nodes](batch.md) that divide the study",
     ),
     RunColumns(
         ("virtual_node",),
-        "`TRUE`: numbers of a [virtual node](../vnode/README.md)'s model, not of hardware",
+        "`TRUE`: of a [virtual node](../vnode/README.md)'s model",
     ),
     RunColumns(
         ("table_number", "case_number", "case_id"),
-        "the table of the study, the row in it, the case; what defines a case is in the columns "
-        "from `app` to `co_runner_alone`",
+        "the table, the row in it, the case: what the columns from `app` to `co_runner_alone` say",
     ),
-    RunColumns(("region",), "the [region](regions.md) that the row is of; empty: the whole run"),
-    RunColumns(
-        ("warmup", "repetition"), "`TRUE`: a warm-up run; its number within the case, from 1"
-    ),
+    RunColumns(("region",), "the [region](regions.md); empty: the whole run"),
+    RunColumns(("warmup", "repetition"), "`TRUE`: a warm-up run; number within the case"),
     RunColumns(
         ("block", "order", "attempt"),
-        "the pass over all cases; the position in the study; the start of pinstudy that made the "
-        "run",
+        "the pass over all cases; the position in the study; the start of pinstudy",
     ),
-    RunColumns(("started_at",), "UTC, ISO 8601 with milliseconds"),
+    RunColumns(("started_at",), "UTC, ISO 8601"),
     RunColumns(
         ("status", "reason"),
-        "[what became of the run](records.md), and why; `skipped`: a case that the node cannot run",
+        "[what became of the run](records.md), and why",
     ),
     RunColumns(("averaged",), "`TRUE`: in the tables' means (`ok`, and no warm-up)"),
     RunColumns(("app", "build", "size", "ranks", "threads"), "the program as it was run"),
     RunColumns(("schedule", "wait_policy"), "of the loops; of waiting threads"),
     RunColumns(
         ("mapping", "selection", "binding", "mechanism", "cpus"),
-        "which CPUs the threads should use, how tightly they are bound, and by what",
+        "where threads should be, and by what",
     ),
     RunColumns(
         ("governor", "settings"),
-        "as the study asks; the other [settings](settings.md#settings-as-factors), such as "
-        "`epp=power`, with a bar between two",
+        "as the study asks; other [settings](settings.md#settings-as-factors): `epp=power`",
     ),
     RunColumns(("algorithm", "implementation"), "what the program computes; whose program it is"),
     RunColumns(
         ("mpi", "ranks_by", "rank_cpus"),
-        "of [MPI ranks](ranks.md): the launcher, how CPUs are divided, those of each rank",
+        "of [MPI ranks](ranks.md): launcher, how CPUs are divided, those of each",
     ),
     RunColumns(
         ("engine", "vm_cpus", "vm_memory_mib", "vm_accelerator"), "of [guests](vm.md): their size"
@@ -100,7 +94,7 @@ COLUMNS = (
     ),
     RunColumns(
         ("co_runner", "co_runner_cpus", "co_runner_alone"),
-        "the [co-runner](co-runners.md), its CPUs, and its case alone",
+        "the [co-runner](co-runners.md), its CPUs, its case alone",
     ),
     RunColumns(
         (
@@ -113,7 +107,7 @@ COLUMNS = (
             ),
             "power_supply",
         ),
-        "settings in force, as read after the run",
+        "in force after the run",
     ),
     RunColumns(
         ("priority", "kinds_declared"),
@@ -126,17 +120,15 @@ COLUMNS = (
     ),
     RunColumns(
         ("disturbed",),
-        "[disturbances](tables.md#layouts) of the run, `; ` between them; else empty",
+        "[disturbances](tables.md), `; ` between them",
     ),
-    RunColumns(
-        ("neighbour", "neighbour_s"), "the task that took most of its CPUs' time, and that time"
-    ),
-    RunColumns(("daemons",), "daemons at work that change frequencies, masks or interrupts"),
+    RunColumns(("neighbour", "neighbour_s"), "the task that took most of its CPUs' time"),
+    RunColumns(("daemons",), "that change frequencies, masks or interrupts"),
     RunColumns(
         ("boot_id", "node_digest", "program_digest", "environment_digest"),
-        "digests: the node's boot and facts, the program, its inherited variables",
+        "boot; digests of node, program, inherited variables",
     ),
-    RunColumns(("instruments_off",), "columns that `pinstudy prove` found wrong on this node"),
+    RunColumns(("instruments_off",), "columns that `pinstudy prove` found wrong"),
     RunColumns(PLAIN, "the measures, as [records.md](records.md) explains them"),
 )
 # Those that are there where any run has a number.

@@ -57,7 +57,7 @@ def test_studies_name_the_schema_and_keep_to_it(path: Path, accepts: Accepts) ->
 
 
 def test_so_do_the_examples_of_the_docs(accepts: Accepts) -> None:
-    pages = (ROOT / "docs" / f"{name}.md" for name in ("studies", "repetitions"))
+    pages = (ROOT / "docs" / f"{name}.md" for name in ("studies", "repetitions", "select"))
     page = "".join(path.read_text(encoding="utf-8") for path in pages)
     examples = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
     examples += [

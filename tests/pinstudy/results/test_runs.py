@@ -21,7 +21,8 @@ from tests.support.cli import pinstudy, pinstudy_without
 from tests.support.results import Study, left_out, record, write
 from tests.support.tools import ROOT
 
-PAGE = (ROOT / "docs" / "runs.md").read_text(encoding="utf-8")
+COLUMNS_PAGE = (ROOT / "docs" / "runs.md").read_text(encoding="utf-8")
+DATA_PAGE = (ROOT / "docs" / "data.md").read_text(encoding="utf-8")
 
 
 def rows_of(tmp_path: Path, *results: str) -> list[dict[str, str]]:
@@ -196,7 +197,7 @@ def test_parquet_has_the_types_of_the_columns(tmp_path: Path) -> None:
 
 
 def test_the_lines_of_pandas_in_the_docs_read_it(tmp_path: Path) -> None:
-    (lines,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    (lines,) = re.findall(r"```python\n(.*?)```", DATA_PAGE, re.DOTALL)
     assert len(list(filter(None, lines.splitlines()))) <= 9
     times = {"unpinned": 1.0, "pcores-pin": 0.9, "ecores-pin": 1.4}
     failed = record(1, 11, status="failed", threads=8)
@@ -218,6 +219,6 @@ def test_the_lines_of_pandas_in_the_docs_read_it(tmp_path: Path) -> None:
 
 def test_the_page_of_columns_has_each_and_no_other(tmp_path: Path) -> None:
     rows = rows_from(tmp_path, record(1, 1, metrics={"rate": 1.5}, metric_units={"rate": "1/s"}))
-    named = set(re.findall(r"`([\w-]+)`", PAGE.split("| column | meaning |")[1]))
+    named = set(re.findall(r"`([\w-]+)`", COLUMNS_PAGE.split("| column | meaning |")[1]))
     assert [name for name in rows[0] if name not in named | {"residency_E"}] == []
     assert set(PLAIN) <= set(rows[0])
