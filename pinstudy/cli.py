@@ -68,6 +68,8 @@ _TEMPORARY_FOLDERS = ("TMPDIR", "TEMP", "TMP")
 
 INTERRUPTED_STATUS = 130
 
+_CITE = f"To cite: The maintainers of pinstudy, pinstudy {VERSION}; as BibTeX: docs/cite.md"
+
 
 class LazyGroup(click.Group):
     """A click group that imports a command's module only when that command is used."""
@@ -112,7 +114,9 @@ class LazyGroup(click.Group):
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="'pinstudy COMMAND --help' tells more of each.",
 )
-@click.version_option(VERSION, prog_name="pinstudy")
+@click.version_option(
+    VERSION, prog_name="pinstudy", message=f"%(prog)s, version %(version)s\n{_CITE}"
+)
 @click.pass_context
 def group(ctx: click.Context) -> None:
     """To pin or not to pin?

@@ -122,6 +122,14 @@ def test_the_citation_and_the_changes_name_this_version() -> None:
     assert f"\n## {VERSION}" in (ROOT / "CHANGELOG.md").read_text()
 
 
+def test_the_version_says_in_a_line_how_to_cite(tmp_path: Path) -> None:
+    version, cite = pinstudy(tmp_path, "--version", status=0).stdout.splitlines()
+    assert version.endswith(f" {VERSION}")
+    assert cite.startswith("To cite: ") and f"pinstudy {VERSION}" in cite
+    (page,) = re.findall(r"docs/[\w-]+\.md", cite)
+    assert "```bibtex\n" in (ROOT / page).read_text()
+
+
 def test_the_readme_is_short() -> None:
     assert len((ROOT / "README.md").read_text().splitlines()) <= 80
 
