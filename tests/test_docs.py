@@ -63,6 +63,17 @@ def test_commands_in_the_docs_are_understood(tmp_path: Path, line: str) -> None:
         assert option in done.stdout
 
 
+def test_the_tutorial_begins_with_an_answer_as_it_is_printed(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "tutorial.md").read_text().split("\n## 1.")[1]
+    command, shown = re.findall(r"^```\w*\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)[:2]
+    arguments = command.removeprefix("bin/pinstudy ").split()
+    printed = pinstudy(tmp_path, *arguments, status=0, COLUMNS="80").stdout.splitlines()
+
+    lines = [line for line in shown.splitlines() if "…" not in line or "?" in line]
+    assert [line for line in lines if line not in printed] == []
+    assert any(line.startswith("Decision ") for line in lines)
+
+
 def test_the_recorded_node_is_as_the_tutorial_shows_it(tmp_path: Path) -> None:
     page = (ROOT / "docs" / "tutorial.md").read_text().split("\n## 6.")[1].split("\n## ")[0]
     (recording,) = re.findall(r"^tar -xf (\S+)$", page, re.MULTILINE)
