@@ -98,8 +98,8 @@ class Build:
 
     name: str
     program: Annotated[str, text("a program's name or path")]
-    """a name (in `build/bin`, or `bin` of an installation, then on the PATH), or a path, best
-    absolute (else from the working directory)"""
+    """a name (in `build/bin`, an installation's `bin`, on the PATH) or a path (from the working
+    directory)"""
     runtime: Annotated[str, word("OpenMP runtime", RUNTIMES)]
     """the OpenMP runtime it is linked with; `pthreads`: threads without OpenMP"""
     variables: Variables | None = None
@@ -152,8 +152,8 @@ class Metric:
     stream: Annotated[str, word("stream", STREAMS)] = "stdout"
     """where it is printed"""
     better: Annotated[str, word("direction", DIRECTIONS)] | None = None
-    """`lower` or `higher`: mappings are compared by it, too, as by time and energy
-    ([how](metrics.md)). Without it: a column of the tables"""
+    """`lower` or `higher`: mappings are [compared by it](metrics.md), too. Without it: a column
+    of the tables"""
 
 
 @dataclass(frozen=True)
@@ -163,7 +163,7 @@ class Check:
     expected: ClassVar = "a table with the keys failed_status, pattern, stream, command"
 
     failed_status: Annotated[int, count("an exit status", 1, 255)] | None = None
-    """the exit status by which the program says that its own check failed"""
+    """the exit status of a failed check of its own"""
     pattern: Annotated[str, regex(picks=False)] | None = None
     """what must be printed"""
     stream: Annotated[str, word("stream", STREAMS)] = "stdout"
@@ -171,7 +171,7 @@ class Check:
     command: Annotated[
         tuple[str, ...], command_line("a command and its arguments, such as ./verify.sh")
     ] = ()
-    """run after the program, with what it printed on its stdin; must succeed"""
+    """run after the program, on [what that printed](#a-check-by-a-command); must succeed"""
 
     @staticmethod
     def contradictions(values: dict[str, Any], _: Collection[str]) -> Iterator[Mistake]:
@@ -223,9 +223,9 @@ class App:
     title: Annotated[str, text("a title")]
     """one line for people"""
     builds: Annotated[dict[str, Build], called("builds", before="variants", file="app")]
-    """its builds, by name: `program` and `runtime`"""
+    """its builds, by name"""
     sizes: dict[str, Size]
-    """problem sizes by name: `arguments`, and what is known of them"""
+    """its sizes, by name"""
     arguments: Annotated[
         tuple[str, ...], command_line("the arguments, with {size} for those of the size")
     ] = (SIZE_PLACE,)
@@ -239,11 +239,10 @@ class App:
     helper_threads: (
         Annotated[int, count("how many threads it has beside its team", 1, 64)] | None
     ) = None
-    """at most how many busy threads it has beside its team (input and output, a watchdog),
-    which may be anywhere ([how](placement.md#helper-threads)). Without it: none"""
+    """at most how many [busy threads beside its team](placement.md#helper-threads), which may
+    be anywhere. Without it: none"""
     helper_processes: HelperCount | None = None
-    """at most how many of its processes work beside the one whose threads are placed (a pool, the
-    other end of a pipe); they may be anywhere. Without it: none"""
+    """the same of processes beside the one whose threads are placed. Without it: none"""
     metrics: Annotated[tuple[Metric, ...], written(dict[str, Metric], to=_listed)] = ()
     """numbers that it prints, by name; columns of its tables"""
     check: Check = field(default_factory=Check)
@@ -254,8 +253,8 @@ class App:
         ]
         | None
     ) = None
-    """files that it writes into its working directory, such as `result-*.txt`: each run gets a
-    directory of its own, and they are read after what it printed. Without it: it runs in yours"""
+    """files that it writes, such as `result-*.txt`: each run gets a directory of its own, and
+    they are read after what it printed. Without it: it runs in yours"""
     schedules: tuple[Annotated[str, word("kind of schedule", SCHEDULE_KINDS)], ...] = ()
     """kinds of OMP_SCHEDULE that its `schedule(runtime)` loops take"""
     default_schedule: Schedule | None = None
@@ -265,25 +264,24 @@ class App:
     ] = 600.0
     """a longer run is ended (`timeout`). Without it: 10 min"""
     placement: OwnPlacement | None = None
-    """`{pin: [--pin, '{cpus}'], expect: [--expect, '{cpus}']}`: last arguments by which the program
-    pins its threads itself (mechanism `program`), or checks that something else has"""
+    """`{pin: [--pin, '{cpus}'], expect: [--expect, '{cpus}']}`: last arguments by which it pins
+    its threads (mechanism `program`), or checks them"""
     c2c: bool = False
-    """`true`: its threads share cache lines on purpose, which studies that collect `c2c` look for
-    ([how](threads-and-lines.md#contended-cache-lines))"""
+    """`true`: its threads [share cache lines](threads-and-lines.md#contended-cache-lines) on
+    purpose"""
     fixed_time: bool = False
-    """`true`: it runs as long as it is told; mappings are not compared by time, energy or their
-    product"""
+    """`true`: it runs as long as it is told, and is not compared by time or energy"""
     marked_regions: Annotated[tuple[RegionName, ...], called("regions")] = ()
     """[regions](regions.md) that the program marks, such as `[assemble, solve]`"""
     implementation: Annotated[str, text("whose program it is, such as pinstudy's own Lulesh")] = ""
-    """whose program it is, for captions of tables"""
+    """whose program it is, for captions"""
     algorithm: Annotated[str, label("the name of what several apps compute")] | None = None
-    """what it computes: `pinstudy compare` takes apps of one algorithm together. Without it: the
-    app's name"""
+    """what it computes; `compare` takes apps of one algorithm together. Without it: the app's
+    name"""
     obtain: Annotated[
         str, text("the command that gets the programs, such as spack install stream")
     ] = ""
-    """the command that gets missing programs, for messages"""
+    """the command that gets it"""
     source: Annotated[bytes, NO_KEY] = field(default=b"", repr=False, compare=False)
 
     @property

@@ -275,15 +275,14 @@ class Study:
     engine: Annotated[str, word("engine", ("local", "vm", "batch"))] = "local"
     """`local`; `vm`: in [guests](vm.md); `batch`: on nodes of a [batch system](batch.md)"""
     vm: Vm | None = None
-    """with engine vm: `{cpus: 8, memory: 16 GiB}`; for apps that no command checks. Without it:
-    must be there then"""
+    """`{cpus: 8, memory: 16 GiB}`; for apps that no command checks. Without it: must be there
+    with vm"""
     vcpu_mappings: Annotated[tuple[MappingOrName, ...], called("vcpu_mapping")] = ()
-    """with engine vm: mappings of the guest's CPUs to this node's.
-    Without it: must be there then"""
+    """mappings of the guest's CPUs to this node's. Without it: must be there with vm"""
     spread: Annotated[Spread | None, called("batch")] = None
-    """with engine batch, the defaults of `pinstudy submit` ([batch.md](batch.md)): `site`, a
-    name or a file seen from the study; `nodes` or `features`, each with the whole study; or
-    `spread: split`, `workers: 4` to divide it. Without it: must be there then"""
+    """defaults of [`pinstudy submit`](batch.md): `site`, a name or a file seen from the study;
+    `nodes` or `features`, each with the whole study; or `spread: split`, `workers: 4` to divide
+    it. Without it: must be there with batch"""
     governors: tuple[Governor, ...] = (CURRENT_GOVERNOR,)
     """short for `settings: {governor: …}`; `current`: whatever is in force"""
     settings: Annotated[SettingFactors | None, replacing("study", _EARLIER_SETTINGS)] = None
@@ -326,9 +325,9 @@ class Study:
         ),
         called("idle_power", before="baseline", file="study"),
     ] = None
-    """how long the node is left idle, in each attempt under each combination of settings, to
-    count net energy: `10 s`, or `{duration: 10 s, every: 50}` to repeat it after so many runs.
-    Without it: none: gross energy only"""
+    """how long the node idles, in each attempt under each combination of settings, to count net
+    energy: `10 s`, or `{duration: 10 s, every: 50}` to repeat it after so many runs. Without
+    it: gross energy only"""
     latency: Annotated[str, word("pairs of CPUs", LATENCY_PLANS)] | None = None
     """`all` or `representative` pairs of CPUs, whose [latency](latency.md) is measured before the
     first run, once a boot. Without it: not measured"""
