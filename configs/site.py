@@ -170,13 +170,13 @@ class OutputPatterns:
 
     expected: ClassVar = "a table with the patterns job, pending, running and ended"
     job: Annotated[str, regex(picks=False)]
-    """the job's id in what `submit` printed: the first group, or all that matches"""
+    """the job's id, printed by `submit`: the first group, or all that matches"""
     pending: Annotated[str, regex(picks=False)]
-    """in what `poll` printed: the job waits"""
+    """printed by `poll`: the job waits"""
     running: Annotated[str, regex(picks=False)]
     """the job has a node"""
     ended: Annotated[str, regex(picks=False)]
-    """the job has ended, or is not known any more; also in what `cancel` printed"""
+    """the job has ended, or is not known any more; also printed by `cancel`"""
 
 
 _JOBS_ID = "the job's id"
@@ -191,10 +191,10 @@ class SystemCommands:
         tuple[str, ...],
         _command("a command such as [qsub, '{script}']", SCRIPT, "the script's path"),
     ]
-    """submits `{script}`; it may also have `{name}` of the job, `{node}` or `{feature}` that is
-    asked for, the time limit as `{time_limit}` (h:mm:ss) or `{minutes}`, and `{logs}`, a folder"""
+    """submits `{script}`; may have the job's `{name}`, `{node}`, `{feature}`, `{time_limit}`
+    (h:mm:ss) or `{minutes}`, and the folder `{logs}`"""
     poll: Annotated[tuple[str, ...], _command("a command such as [qstat, '{job}']", JOB, _JOBS_ID)]
-    """prints how the job with the id `{job}` stands"""
+    """prints how the job `{job}` stands"""
     cancel: Annotated[tuple[str, ...], _command("a command such as [qdel, '{job}']", JOB, _JOBS_ID)]
     """ends it"""
     patterns: OutputPatterns
@@ -215,26 +215,23 @@ class Queue:
     ]
     """`slurm`, `pbs`, `flux`, or the
     [commands of another one](batch-systems.md#another-batch-system). Without it: nothing can be
-    submitted; the keys below are a mistake"""
+    submitted, and the keys below are a mistake"""
     time_limit_s: Annotated[
         float,
         duration("a time of a minute or more, such as 30 min or 2 h", MIN_TIME_LIMIT_S),
         called("time_limit"),
     ]
-    """what each job asks for, with its unit: a minute to 31 days"""
+    """of each job, with its unit: a minute to 31 days"""
     cpus: Annotated[int, count("how many CPUs one node has", 1, MAX_CPUS)] | None = None
-    """the CPUs of one node. Without it: must be there for PBS, which is asked for so many; others
-    give whole nodes as they are"""
+    """the CPUs of one node. Without it: must be there for PBS; others give whole nodes"""
     queue: Annotated[str, script_word("the name of a queue or partition")] | None = None
     """queue, or Slurm's partition. Without it: the system's default"""
     account: Annotated[str, script_word("the name of an account")] | None = None
     """who pays: account (`-A`), Flux's bank. Without it: the system's default"""
     nodes: tuple[NodeName, ...] = ()
-    """what `per-node` is spread over when neither study nor command line say it. Without it: one
-    node, any"""
+    """the nodes of `per-node`, unless study or command line name them. Without it: any one"""
     features: tuple[FeatureName, ...] = ()
-    """in place of `nodes`, the same by what nodes have: one node with each feature. Without it: one
-    node, any"""
+    """in place of `nodes`: one node with each feature. Without it: any one"""
     modules: tuple[_Module, ...] = ()
     """what `module load` takes, in order"""
     spack_view: (
@@ -246,11 +243,11 @@ class Queue:
     ) = None
     """a view whose `bin` is put first on the PATH"""
     directives: tuple[_Directive, ...] = ()
-    """further options of the system's own, one an item; they stand last, so that they override"""
+    """further options of the system's own, which override others"""
     reserved_cpus: Annotated[
         tuple[int, ...], written(Text, to=_cpus, expected="a list of CPUs such as 0,32")
     ] = ()
-    """CPUs that the system keeps for itself on every node: no case is planned for them"""
+    """CPUs that no case is planned for: the system keeps them for itself"""
     most_at_once: (
         Annotated[int, count("how many workers run at the same time", 1, MAX_AT_ONCE)] | None
     ) = None
