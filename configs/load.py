@@ -16,6 +16,7 @@ from configs.app import App
 from configs.checks import Resolver
 from configs.decoding import AtKey, decode_keys, flat_keys
 from configs.document import Document, parse_yaml
+from configs.exclusion import exclusion_mistakes
 from configs.mapping import Mapping, MappingsFile
 from configs.overridden import override
 from configs.overrides import AS_WRITTEN, Overrides
@@ -74,6 +75,9 @@ def parse_study(
     resolved = resolver.resolve()
     document.add(resolver.mistakes)
     document.problems += resolver.elsewhere
+    if not document.problems:
+        # Options may leave no case that an exclusion is about: it is held against the file alone.
+        document.add(list(exclusion_mistakes(values | resolved)))
     _raise_any(document)
     assert isinstance(rule, Repetitions)
     values = override(resolver, resolved, overrides)

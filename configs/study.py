@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar
 
@@ -17,6 +17,7 @@ from configs.mapping import MappingOrName
 from configs.overrides import AS_WRITTEN, Overrides
 from configs.repetitions import MAX_REPETITIONS, REPETITIONS, Decide, Race
 from configs.settings import CURRENT, Governor, SettingFactors, Settings, combinations
+from configs.settings import NAMES as SETTING_NAMES
 from configs.site import BOTH_GIVEN, FeatureName, NodeName
 from configs.values import Text, count, duration, label, text, word
 from configs.variables import Variables
@@ -223,6 +224,50 @@ class AppChoice:
 
 
 @dataclass(frozen=True)
+class Exclusion:
+    """A combination that a study leaves out: the cases that have a value of every key given."""
+
+    expected: ClassVar = "a table of keys, such as {apps: lu, mappings: ecores-pin}"
+
+    apps: tuple[Annotated[str, text("the name of an app")], ...] | None = None
+    """names of apps"""
+    builds: tuple[Annotated[str, text("the name of a build")], ...] | None = None
+    sizes: tuple[Annotated[str, text("the name of a size")], ...] | None = None
+    threads: tuple[ThreadCount, ...] | None = None
+    schedules: tuple[Schedule, ...] | None = None
+    wait_policies: Annotated[tuple[WaitPolicy, ...] | None, called("wait_policy")] = None
+    mappings: tuple[Annotated[str, text("the name of a mapping")], ...] | None = None
+    governors: tuple[Governor, ...] | None = None
+    settings: SettingFactors | None = None
+    """[settings](settings.md#settings-as-factors) and their values"""
+
+    @staticmethod
+    def contradictions(_values: dict[str, Any], present: Collection[str]) -> Iterator[Mistake]:
+        """Refuse a table without keys, which would leave out every case."""
+        if not present:
+            yield (), "an empty table would leave out every case"
+
+    @property
+    def factors(self) -> dict[str, tuple[Any, ...]]:
+        """The values of each key that is given, the settings by their names."""
+        factors = {name: getattr(self, name) for name in _EXCLUDED_BY}
+        factors |= {name: getattr(self.settings, name, None) for name in SETTING_NAMES}
+        if self.settings is not None and self.settings.governor is not None:
+            factors["governors"] = self.settings.governor
+        return {name: values for name, values in factors.items() if values is not None}
+
+    def matches(self, case: Mapping[str, object]) -> bool:
+        """Whether a case with these values, by the names of `factors`, is left out."""
+        return all(case[name] in values for name, values in self.factors.items())
+
+
+_EXCLUDED_BY = (
+    *("apps", "builds", "sizes", "threads", "schedules", "wait_policies", "mappings"),
+    "governors",
+)
+
+
+@dataclass(frozen=True)
 class CoRunner:
     """An app that runs beside the measured program, again and again until that ends."""
 
@@ -289,6 +334,9 @@ class Study:
     """the node's [settings](settings.md#settings-as-factors), each with its values, which are
     combined: `{governor: [performance, powersave], epp: [performance, power]}`. Without it: nothing
     is changed"""
+    exclude: tuple[Exclusion, ...] | None = None
+    """[combinations](select.md#in-the-study) that are left out:
+    `[{apps: lu, threads: 1, mappings: ecores-pin}]`. Without it: none"""
     co_runners: (
         Annotated[tuple[_CoRunnerOrNone, ...], called("co_runners", before="beside", file="study")]
         | None

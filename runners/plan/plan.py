@@ -14,6 +14,7 @@ from configs.app import App, Build, Size
 from configs.mapping import PINS_ONE_THREAD
 from configs.mapping import Mapping as StudyMapping
 from configs.repetitions import MAX_REPETITIONS
+from configs.settings import NAMES as SETTING_NAMES
 from configs.settings import Settings
 from configs.study import AppChoice, CoRunner, Study
 from configs.variables import SetVariable, merged
@@ -339,7 +340,24 @@ def _wanted(study: Study, emulated: bool) -> Iterator[tuple[AppChoice, Case, CoR
                 regions=choice.regions or (),
                 settings=settings,
             )
-            yield choice, case, co_runner
+            if not _is_excluded(study, case):
+                yield choice, case, co_runner
+
+
+def _is_excluded(study: Study, case: Case) -> bool:
+    """Whether the study leaves out this combination."""
+    values: dict[str, object] = {
+        "apps": case.app.name,
+        "builds": case.build.name,
+        "sizes": case.size.name,
+        "threads": case.threads,
+        "schedules": case.schedule,
+        "wait_policies": case.wait_policy,
+        "mappings": case.mapping.name,
+        "governors": case.governor,
+    }
+    values |= {name: case.settings[name] for name in SETTING_NAMES}
+    return any(exclusion.matches(values) for exclusion in study.exclude or ())
 
 
 def _rows(

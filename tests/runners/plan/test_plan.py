@@ -16,7 +16,7 @@ from configs.library import load_study
 from configs.mapping import Mapping
 from configs.repetitions import Race
 from configs.settings import SettingFactors, Settings
-from configs.study import AppChoice, Study, Vm
+from configs.study import AppChoice, Exclusion, Study, Vm
 from runners.node.topology import Topology
 from runners.plan.case import Case, case_fields
 from runners.plan.engines.guest import Vcpus
@@ -48,6 +48,39 @@ def plan(
         return f"{governor} is not offered" if governor == bad else None
 
     return make_plan(of, node or i9_14900k_without_smt(), find, TOOLS, settings_problem)  # type: ignore[arg-type]
+
+
+def test_an_excluded_combination_is_no_case_and_its_number_stays_free() -> None:
+    out = (
+        Exclusion(mappings=("ecores-set", "ecores-pin"), governors=("powersave",)),
+        Exclusion(threads=(2,), mappings=("unpinned",)),
+        Exclusion(threads=(7,)),
+    )
+    rows = plan(replace(PAPER, exclude=out))
+    numbers = [(case.number, case.mapping.name, case.governor) for case in rows.cases]
+
+    assert {case.threads for case in rows.cases} == {2}
+    assert numbers == [
+        (2, "pcores-set", "performance"),
+        (3, "pcores-pin", "performance"),
+        (4, "ecores-set", "performance"),
+        (5, "ecores-pin", "performance"),
+        (7, "pcores-set", "powersave"),
+        (8, "pcores-pin", "powersave"),
+    ]
+    assert not rows.skipped
+
+
+def test_a_setting_is_excluded_where_it_meets_another() -> None:
+    factors = SettingFactors(governor=("performance", "powersave"), epp=("performance", "power"))
+    out = SettingFactors(governor=("performance",), epp=("power",))
+    made = plan(replace(PAPER, settings=factors, exclude=(Exclusion(settings=out),)))
+
+    assert {(case.governor, case.settings["epp"]) for case in made.cases} == {
+        ("performance", "performance"),
+        ("powersave", "performance"),
+        ("powersave", "power"),
+    }
 
 
 def test_the_ten_published_cases_are_numbered_as_published() -> None:
