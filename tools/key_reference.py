@@ -113,11 +113,11 @@ def _rows(declared: type, names: Iterable[str] | None = None) -> list[tuple[list
 
 
 def measure_table() -> str:
-    """Return what tables average as Markdown."""
+    """Return what tables average as Markdown, each with the column of its mean in files."""
     lines = ["| name | field of the record | column of tables | in files |", "|---|---|---|---|"]
     lines += [
         f"| `{measure.name}` | `{RECORD_FIELDS.get(measure.field, measure.field)}` "
-        f"| {_heading(measure)} | {_names(_csv_columns(measure))} |"
+        f"| {_heading(measure)} | `{_mean_in_files(measure)}` |"
         for measure in MEASURES
         if measure.statistics
     ]
@@ -141,9 +141,8 @@ def _heading(measure: Measure) -> str:
     )
 
 
-def _csv_columns(measure: Measure) -> list[str]:
-    column = measure.column("P" if measure.by_kind else "")
-    return [csv_column(column, statistic) for statistic in measure.statistics]
+def _mean_in_files(measure: Measure) -> str:
+    return csv_column(measure.column("P" if measure.by_kind else ""), measure.statistics[0])
 
 
 def _names(names: Iterable[str]) -> str:
