@@ -162,34 +162,31 @@ class StatedComparison(Struct, frozen=True, forbid_unknown_fields=True, omit_def
     outcome: Literal["better", "worse", "equivalent", "undecided"]
     """for people; pinstudy follows the numbers"""
     ratio: Amount
-    """to the baseline's: e to `log_ratio`"""
+    """to the baseline: e to `log_ratio`"""
     against: Place
-    """the baseline's place among the cases, from 1"""
+    """the baseline's place, from 1"""
     unit: Unit
-    """of the objective"""
+    """the objective's; which direction is better"""
     better: Literal["lower", "higher"]
-    """which of the objective is better"""
     log_ratio: Annotated[float, Meta(ge=-150, le=150)]
-    """natural logarithm of the ratio, from the pairs"""
+    """its logarithm, standard error, degrees of freedom"""
     standard_error: Annotated[float, Meta(ge=0, le=1e3)]
-    """of `log_ratio`"""
     df: Annotated[float, Meta(ge=1e-3, le=_MAX_NUMBER)]
-    """its degrees of freedom"""
     n: Annotated[int, Meta(ge=2, le=10**9)]
     """repetitions of each"""
     paired: bool
-    """whether runs were compared within their blocks"""
+    """compared within blocks"""
     estimand: Literal["typical", "mean"]
-    """what is compared: [typical values](statistics.md) or means"""
+    """[typical values](statistics.md) or means"""
     cut: Count
-    """values taken from each end of each sample"""
+    """values cut from each end of each sample"""
     units: Count
-    """boots or days that made the pairs"""
+    """boots or days of the pairs"""
     low: Amount | None = None
-    """the ends of the ratio's 95 % interval, where it has them"""
+    """the ratio's 95 % interval"""
     high: Amount | None = None
     across_attempts: bool = False
-    """whether no attempt made runs of both"""
+    """no attempt made runs of both"""
 
     def __post_init__(self) -> None:
         """Raise ValueError unless ratio and interval are those of the numbers."""
@@ -224,10 +221,10 @@ class CardCase(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
     """One case; what it lacks is left out."""
 
     case_number: Some
-    """its number in its table, and that of the table"""
+    """its number in its table; that of the table"""
     table_number: Some | None = None
     app: Name
-    """what was run, where and how, as in `tables.csv`"""
+    """what was run, as in `tables.csv`"""
     build: Name
     size: Name
     ranks: Some | None = None
@@ -256,45 +253,44 @@ class CardCase(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
     co_runner: Name | None = None
     co_runner_cpus: Name | None = None
     settings: Annotated[dict[Name, Name], Meta(max_length=len(NAMES))] = {}
-    """what the study asks for beside the governor ([settings](settings.md#settings-as-factors))"""
+    """[settings](settings.md#settings-as-factors) beside the governor"""
     co_runner_alone: Place | None = None
-    """the place of the case in which the co-runner is alone"""
+    """place of the co-runner's case alone"""
     implementations: Names = ()
-    """whose program it is; drivers and governors that were read back"""
+    """whose program; drivers, governors, read back"""
     drivers: Words = ()
     governors_read: Words = ()
     n: Count | None
-    """runs that are averaged"""
+    """averaged runs"""
     measures: Annotated[dict[FieldName, Mean], Meta(max_length=len(MEASURE_OF))] = {}
-    """`mean`, `sd` and, where not all runs have it, `n`, by a record's field, which has the core
-    kind before its unit where it is by kind: `freq_P_ghz`"""
+    """`mean`, `sd`, and `n` if not all runs have it, by a record's field; by core kind
+    `freq_P_ghz`"""
     metrics: Annotated[dict[Name, Printed], Meta(max_length=MAX_METRICS)] = {}
     """the same of what the program prints"""
     skipped: Cause | None = None
-    """why the case was not run"""
+    """why not run"""
     reasons: Annotated[
         dict[Name, Annotated[tuple[Cause, ...], Meta(max_length=len(CAUSES))]],
         Meta(max_length=100),
     ] = {}
-    """causes of missing values, by field, status or metric"""
+    """causes of missing values"""
     excluded: dict[Status, Count] = {}
-    """runs that are not averaged, by status"""
+    """runs not averaged, by status"""
     unexplained: Count | None = 0
-    """lost runs without a cause; `null` where nothing is known of lost runs"""
+    """lost runs without a cause; `null` if unknown"""
     placed: dict[Literal["proved", "unproved", "violated", "unseen"], Count] = {}
-    """how many runs were `proved`, `unproved`, `violated`, `unseen`"""
+    """runs `proved`, `unproved`, `violated`, `unseen`"""
     disturbed: dict[Disturbance, Count] = {}
-    """how many runs were disturbed, and by what"""
+    """runs, by what disturbed them"""
     fixed_time: bool = False
-    """`true` of programs that run as long as they are told"""
+    """`true` if the program runs as long as told"""
     out_of_turn: bool = False
-    """`true` where runs were not made [in turn](samples.md#the-order-of-runs) with the baseline's;
-    such a case has no comparisons"""
+    """`true` if not made [in turn](samples.md#the-order-of-runs) with the baseline: no
+    comparisons"""
     unclear: Annotated[dict[Name, Line], Meta(max_length=_MAX_NOTES)] = {}
-    """by objective, the [modes](samples.md#runs-in-several-modes) of its runs, or of the pairs,
-    where the case has no comparison because of them"""
+    """by objective, [modes](samples.md#runs-in-several-modes) that prevent a comparison"""
     comparisons: Annotated[dict[Name, StatedComparison], Meta(max_length=_MAX_NOTES)] = {}
-    """with the baseline, by objective; below"""
+    """by objective; below"""
 
     def __post_init__(self) -> None:
         """Raise ValueError for a setting or measure that there is not, or an impossible mean."""
@@ -385,46 +381,44 @@ class Card(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, 
     """A card: what it says of study, node and instruments, and its cases."""
 
     schema: Literal[1]
-    """1; a reader refuses others"""
+    """1, and `card`"""
     kind: Literal["card"]
-    """`card`"""
     source: Literal["measured", "imported", "published"]
-    """how its results came about: `measured`, `imported`, or `published`"""
+    """`measured`, `imported`, or `published`"""
     study: Name | None
-    """the study's name"""
+    """its name, and its file's digest"""
     study_digest: Digest | None = None
-    """the digest of its file"""
     days: tuple[date, date] | None
-    """the first and the last day of the runs"""
+    """first and last day of runs"""
     versions: dict[Tool, Annotated[tuple[Version, ...], Meta(max_length=5)]]
-    """numbers of pinstudy, perf and the launchers, compiler, OpenMP runtime"""
+    """of pinstudy, perf, launchers, compiler, OpenMP runtime"""
     node: NodeFacts | None
-    """facts that it has in common with others; below"""
+    """below"""
     of_a_model: bool = False
-    """whether these are numbers of a [virtual node](../vnode/README.md)"""
+    """numbers of a [virtual node](../vnode/README.md)"""
     unusual_priority: bool = False
-    """whether programs inherited a priority or scheduling class"""
+    """programs inherited a priority or scheduling class"""
     power_supplies: tuple[PowerSupply, ...] = ()
-    """what the node ran from, as far as it is known"""
+    """what the node ran from"""
     daemons: Annotated[tuple[Daemon, ...], Meta(max_length=len(UNITS))] = ()
-    """those of pinstudy's list that ran meanwhile and change frequencies, masks or interrupts"""
+    """known ones that change frequencies, masks or interrupts"""
     instruments: Instruments | None
-    """the day of [`pinstudy prove`](prove.md), how many instruments were ok and absent, which were
-    off, with the fields that these fill"""
+    """the day of [`prove`](prove.md); how many were ok, absent; which were off, with their
+    fields"""
     latency: Annotated[tuple[NearCpus, ...], Meta(max_length=2000)] | None
-    """by a [latency file](latency.md) beside the records: the kernel's groups of CPUs, each with
-    the median and the range in ns of its pairs that no smaller group has"""
+    """the kernel's groups of CPUs with median and range in ns, by a [latency file](latency.md)
+    beside the records"""
     margin: Annotated[float, Meta(ge=1e-9, le=1)]
-    """the equivalence margin of the outcomes in the file"""
+    """equivalence margin of the outcomes"""
     look: Annotated[int, Meta(ge=1, le=1000)]
-    """which [interim analysis](statistics.md) it is, of how many"""
+    """[interim analysis](statistics.md), of how many"""
     planned_looks: Annotated[int, Meta(ge=1, le=1000)]
     notes: Annotated[tuple[Annotated[str, line(2000)], ...], Meta(max_length=_MAX_NOTES)] = ()
-    """a publication's footnotes; of others a reader makes them of the facts"""
+    """a publication's footnotes"""
     unavailable: dict[Literal["node", "instruments", "latency"], Absence]
     """why `node`, `instruments` or `latency` is `null`"""
     cases: Annotated[tuple[CardCase, ...], Meta(min_length=1, max_length=MAX_CASES)]
-    """in the order of their tables; below"""
+    """below"""
 
     def __post_init__(self) -> None:
         """Raise ValueError for a comparison with a case that is not there, or with itself."""

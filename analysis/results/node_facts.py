@@ -54,19 +54,15 @@ class NodeFacts(Struct, frozen=True, forbid_unknown_fields=True):
     """A node without its identity; None and empty texts are facts that are not known."""
 
     cpu_model: Annotated[str, line(MAX_LETTERS)]
-    """the CPU's model"""
+    """CPU model, core kinds, caches, memory in whole GiB"""
     kinds: Annotated[tuple[KindFacts, ...], Meta(max_length=len(KIND_ORDER))] = ()
-    """core kinds with CPUs and counts of cores"""
     caches: Annotated[tuple[CacheFacts, ...], Meta(max_length=50)] = ()
-    """how many of each level and size"""
     memory_gib: Annotated[int, Meta(ge=0, le=2**20)] | None = None
-    """memory in whole GiB"""
     kernel: KernelNumber | None = None
-    """the number of the kernel's release"""
+    """release number of the kernel; frequency drivers"""
     drivers: Annotated[tuple[Word, ...], Meta(max_length=_MAX_WORDS)] = ()
-    """of the CPUs' frequencies"""
     virtual_machine: bool | None = None
-    """whether it is a virtual machine"""
+    """a virtual machine"""
 
     @property
     def digest(self) -> str:
