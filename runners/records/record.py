@@ -81,50 +81,48 @@ class Placement(Struct, kw_only=True):
     """Where threads were seen."""
 
     verdict: str | None = None
-    """`proved`, `violated`, or `unproved` (reason in `unavailable.placement`); [how it is
-    found](placement.md)"""
+    """[`proved`, `violated`, or `unproved`](placement.md)"""
     threads: list[PlacedThread] | None = None
-    """per thread: `process` (0 the program, 1… its descendants), `rank` if there are ranks,
-    `allowed` CPUs when last seen, `seen`: CPU → looks, `cpu_s`: CPU time when last seen;
-    `runnable_s`: how long it worked or waited for a CPU; `masks`: allowed CPUs → looks, if several;
-    `settling_looks`, `released_looks`, `idle_looks`: looks that [do not count](placement.md)"""
+    """per thread: `process` (0 the program, 1… descendants), `rank`; `allowed` CPUs when last
+    seen; `seen`: CPU → looks; `masks`: allowed CPUs → looks, if several; `cpu_s`; `runnable_s`:
+    worked or waited for a CPU; `settling_looks`, `released_looks`, `idle_looks`, which do not
+    count"""
     looks: Count | None = None
     """looks at the threads"""
     at_work: Count | None = None
     """threads at work side by side, if more than asked"""
     unmet: Count | None = None
-    """number of new threads that no look has met; absent if the kernel does not report births"""
+    """new threads that no look has met; absent if births are not reported"""
     in_ticks: bool | None = None
-    """`true` where CPU times were known in clock ticks only"""
+    """`true` if CPU times were known in clock ticks only"""
     others_cpus: str | None = None
-    """where QEMU's other threads may run"""
+    """where QEMU's other threads may run; whether none is a virtual CPU's"""
     others_apart: bool | None = None
-    """whether none of these is a virtual CPU's"""
 
 
 class Ranks(Struct, kw_only=True):
     """The ranks of an MPI program."""
 
     number: FromOne | None = None
-    """only of an MPI program: number of ranks, each of so many `threads`; their launcher"""
+    """[MPI](ranks.md): ranks, each of `threads`; their launcher"""
     mpi: str | None = None
     cpus: list[str] | None = None
-    """the CPUs of each rank; how the mapping divides them, if it says so"""
+    """CPUs of each rank; how the mapping divides them"""
     by: str | None = None
     launcher_cpu_s: CpuTime | None = None
-    """CPU time of the launcher, no part of the ranks'"""
+    """CPU time of the launcher alone"""
 
 
 class Guest(Struct, kw_only=True):
     """The guest that a program ran in."""
 
     vcpus: FromOne | None = None
-    """only in a guest: its virtual CPUs and memory; `cpus` above are the guest's"""
+    """[guests](vm.md): virtual CPUs, which `cpus` above are of; memory"""
     memory_mib: FromOne | None = None
     accelerator: str | None = None
-    """`kvm`, or `tcg` for emulation; emulated runs are cases and tables of their own"""
+    """`kvm`, or `tcg` (emulation: cases and tables of their own)"""
     mapping: str | None = None
-    """where the virtual CPUs should be, how tightly they are bound, and the host's CPUs"""
+    """where the virtual CPUs should be on the host"""
     selection: str | None = None
     binding: str | None = None
     cpus: str | None = None
@@ -132,19 +130,17 @@ class Guest(Struct, kw_only=True):
     """the guest's; version of QEMU"""
     qemu: str | None = None
     boot_s: Seconds | None = None
-    """seconds of its boot"""
+    """of its boot"""
     cpu_s: CpuTime | None = None
-    """CPU seconds of all of QEMU during the run"""
+    """all of QEMU's during the run"""
     placement: Placement | None = None
-    """as `placement`, of the virtual CPUs' threads on the host (`vcpu`: its number)"""
+    """as `placement`, of virtual CPUs' threads (`vcpu`: number)"""
     migrations: Count | None = None
-    """of the virtual CPUs' threads, counted by the host. `cycles`, `instructions`, `cache_misses`,
-    `residency`, `freq_ghz` and `counters` are also of these threads; the record's own `migrations`,
-    `context_switches`, `page_faults` and `task_clock_s` are of the program in its guest"""
+    """of virtual CPUs' threads, by the host, as are `cycles`, `instructions`, `cache_misses`,
+    `residency`, `freq_ghz` and `counters`; others are the program's in its guest"""
     context_switches: Count | None = None
     clock: dict[str, Number] | None = None
-    """`window_s`, `drift_s`, `uncertainty_s`: how far the guest's clock drifted from the host's
-    around the run"""
+    """`window_s`, `drift_s`, `uncertainty_s`: the guest's clock against the host's"""
 
 
 class RaceSeen(Struct, kw_only=True):
@@ -176,74 +172,63 @@ class Identity(Struct, kw_only=True):
     schema: Whole | None = None
     """version of this format: 6"""
     crc32: str | None = None
-    """checksum of the line up to its key, in eight hexadecimal digits"""
+    """checksum of the line up to its key"""
     study: str | None = None
-    """name; SHA-256 of the study's content without comments and number of repetitions, as JSON with
-    sorted keys, no spaces, and for each app its SHA-256"""
+    """name; SHA-256 of its content, without comments and number of repetitions, and of its
+    apps"""
     study_digest: str | None = None
     study_file: str | None = None
-    """the argument of `pinstudy run`: a study of the installation, or the path of its file; absent
-    if a batch system ran the study"""
+    """the argument of `pinstudy run`; absent if a batch system ran it"""
     case_id: str | None = None
-    """stable digest of what defines the case, its CPUs included"""
+    """digest of what defines the case, its CPUs included"""
     table_number: FromOne | None = None
-    """number of the table in the study, and of the row in its table (`#1` …); both count the cases
-    that are left out"""
+    """number of the table, and of the row in it (`#1` …), left-out cases counted"""
     case_number: FromOne | None = None
     repetition: FromOne | None = None
-    """number within the case from 1; pass over all cases (warm-up: 0); position in the study (with
-    a `repetition_rule` the numbers of runs that were not needed are missing)"""
+    """within the case, from 1; pass over all cases (warm-up: 0); position in the study"""
     block: Whole | None = None
     order: Whole | None = None
     repetition_rule: Object | None = None
-    """what ends a case's repetitions; absent for a fixed number. Until decided `decide`: `first`,
-    `max`, `time_budget_s`. In a [race](race.md) of `pinstudy advise` `race`: `of`, `better`,
-    `margin`, `time_budget_s`, `runs` (a number, `any`, or none), and `cases`, the number of all,
-    those without time too. Of `--undecided` `undecided`: `look`, its number"""
+    """absent for a fixed number. `decide`: `first`, `max`, `time_budget_s`. In a
+    [race](race.md) `race`: `of`, `better`, `margin`, `time_budget_s`, `runs`, `cases`. Of
+    `--undecided` `undecided`: `look`"""
     race_value: RaceValue | None = None
-    """only in a race: the number that rates a good run; if there is none, `unavailable` has the
-    reason"""
+    """only in a race: the number that rates the run"""
     race_seen: RaceSeen | None = None
-    """only in a race, for every run: `placement`, the verdict; `disturbed`, by heat, power limits
-    or other tasks; `took_s`, the seconds of the run with what pinstudy did before and after it"""
+    """only in a race: `placement`; `disturbed`; `took_s`, with pinstudy's own work"""
     warmup: bool | None = None
-    """a warm-up run: recorded, never averaged"""
+    """recorded, never averaged"""
     seed: Whole | None = None
-    """seed of the order"""
+    """of the order"""
     run_id: str | None = None
-    """unique name; UTC, ISO 8601; number of the attempt"""
+    """unique name; UTC, ISO 8601; attempt's number"""
     started_at: str | None = None
     attempt: Whole | None = None
     clock_set_s: Number | None = None
-    """seconds by which the node's clock was set since the attempt began, negative if back; absent
-    if it was not set. `started_at` minus this is the time by the original clock"""
+    """seconds by which the clock was set since the attempt began, negative if back;
+    `started_at` minus this is by the original clock"""
     node_id: str | None = None
-    """the node; the digest names [its file](nodes.md#the-nodes-file), `nodes/<node_digest>.json`"""
+    """the node; digest of [its file](nodes.md#the-nodes-file); the boot"""
     node_digest: str | None = None
     boot_id: str | None = None
     program_digest: str | None = None
-    """identifies the program: SHA-256 over the digests of its files, listed in
-    `programs/<program_digest>.json`. `unavailable.program_files` names files that could not be
-    read"""
+    """SHA-256 over its files' digests, in [its file](#the-programs-file)"""
     environment_digest: str | None = None
-    """the same of its [inherited variables](interruptions.md#the-inherited-variables)"""
+    """the same of [inherited variables](interruptions.md#the-inherited-variables)"""
     node: str | None = None
-    """`virtual` in the [virtual node](../vnode/README.md) of the tests: the numbers are a model's,
-    not hardware's; otherwise absent"""
+    """`virtual` in the [virtual node](../vnode/README.md): a model's numbers"""
     pool: str | None = None
-    """if [interchangeable nodes](batch.md) divide the study's blocks: their common name and folder,
-    `split-<site>`; `attempt` then counts over all of them. Otherwise absent"""
+    """`split-<site>` if [interchangeable nodes](batch.md) divide the study; `attempt` counts
+    over them"""
     kinds_declared: bool | None = False
-    """whether `--kinds` declared the core kinds"""
+    """`--kinds` declared the core kinds"""
     program_uid: Whole | None = None
-    """only if pinstudy was started by [sudo](privileges.md): the number of the user as whom the
-    program ran"""
+    """after [sudo](privileges.md): the program's user"""
     priority: str | None = None
-    """the scheduling policy and nice value that programs inherited, such as `nice 10`; absent if
-    usual"""
+    """inherited scheduling policy and nice value, if unusual: `nice 10`"""
     imported: Object | None = None
-    """only for an [imported](import.md) log of `perf stat`: its `file`, `line` and `digest`;
-    `energy_file`, `energy_digest` if energy is from another"""
+    """of an [imported](import.md) log: `file`, `line`, `digest`, `energy_file`,
+    `energy_digest`"""
 
 
 class CaseFields(Identity):
@@ -255,26 +240,25 @@ class CaseFields(Identity):
     size: str | None = None
     threads: FromOne | None = None
     mapping: str | None = None
-    """where threads should be, how tightly they are bound, and by what"""
+    """where threads should be, how bound, by what"""
     selection: str | None = None
     binding: str | None = None
     mechanism: str | None = None
     cpus: str | None = None
-    """the CPUs of the mapping, as a list such as `0-7`"""
+    """the mapping's, such as `0-7`"""
     governor: str | None = None
-    """as the study asks; governor `current`: the one in force"""
+    """as the study asks; for `current` the one in force"""
     schedule: str | None = None
     wait_policy: str | None = None
     settings: dict[str, str] | None = None
-    """[settings](settings.md#settings-as-factors) that the study asks for beside the governor:
-    `{"epp": "power"}`"""
+    """[settings](settings.md#settings-as-factors) asked beside the governor: `{"epp":
+    "power"}`"""
     algorithm: str | None = None
-    """what the program computes, if the app has another name: `lulesh` for `lulesh-llnl`"""
+    """what the program computes, if not its name: `lulesh`"""
     no_schedule: bool | None = None
-    """`true` if the program has no loops that take `schedule`, which is set all the same; otherwise
-    absent"""
+    """`true` if no loop takes `schedule`"""
     fixed_time: bool | None = None
-    """`true` if the app runs for a given time, whatever the mapping; otherwise absent"""
+    """`true` if the app runs for a given time"""
 
 
 class CoRunner(CaseFields):
@@ -316,44 +300,38 @@ class Launch(Engine):
     command: list[str] | None = None
     """launcher and program, as typed"""
     environment: Environment | None = None
-    """`set`: variables that were set; `removed`: inherited ones that were removed; `inherited`:
-    those kept that affect programs: `OMP_…`, `KMP_…`, `GOMP_…`, `LD_…`, `GLIBC_TUNABLES`,
-    `MALLOC_…` and those of OpenBLAS, MKL, BLIS and MPI"""
+    """variables that were `set`, `removed`, or `inherited`: `OMP_…`, `KMP_…`, `GOMP_…`, `LD_…`,
+    `GLIBC_TUNABLES`, `MALLOC_…`, and those of OpenBLAS, MKL, BLIS, MPI"""
     perf_command: list[str] | None = None
-    """the `perf stat`, without what attached it"""
+    """without what attached it"""
     runtime: Object | None = None
-    """`name`, `path`, `version` of the OpenMP runtime that the loader gives the program"""
+    """OpenMP runtime by the loader: `name`, `path`, `version`"""
     built_with: str | None = None
-    """compiler and flags: printed by pinstudy's own programs, or written by `make originals` for a
-    program that it built, with source, revision and git's tree id"""
+    """compiler and flags, where the program or `make originals` tells them"""
     implementation: str | None = None
-    """whose program it is, if several have the same algorithm: `pinstudy's own Lulesh`, `LULESH
-    2.0.3 (LLNL, 3e01c40)`"""
+    """whose program, of an algorithm with several: `LULESH 2.0.3 (LLNL, 3e01c40)`"""
     versions: dict[str, str] | None = None
-    """of pinstudy, perf and the launcher"""
+    """pinstudy, perf, launcher"""
 
 
 class Outcome(Launch):
     """outcome."""
 
     status: str | None = None
-    """`ok`, `failed`, `timeout`, `check-failed`, `placement-violated`, `settings-changed`
-    (governor, EPP, limits, turbo, scheduler or supply changed, or a CPU went offline or came back),
-    `clock-drifted` (a guest's clock drifted from the host's), `suspended` (the node slept while it
-    ran), `interrupted`, or `skipped` (below)"""
+    """`ok`, `failed`, `timeout`, `check-failed`, `placement-violated`, `settings-changed` (a
+    setting, the supply, or which CPUs are online), `clock-drifted` (a guest's), `suspended` (the
+    node slept), `interrupted`, `skipped`"""
     reason: str | None = ""
     """in words"""
     exit_code: Whole | None = None
-    """one of them is absent; observed by the program's parent, not perf"""
+    """one of them, as the program's parent saw it"""
     signal: Whole | None = None
     stderr_tail: str | None = ""
-    """the last 2000 characters the program wrote to stderr"""
+    """the last 2000 characters"""
     metrics: dict[str, Number] | None = None
-    """the numbers found by the app's patterns; of more than 32 names, tables and figures take the
-    first 32 in the alphabet"""
+    """by the [app's patterns](metrics.md); tables take 32 at most"""
     metric_units: dict[str, str] | None = None
-    """of each metric its unit, in the app's order; of those by which mappings are compared what is
-    better, `lower` or `higher`"""
+    """of each metric; `lower` or `higher` of those that are compared"""
     metric_better: dict[str, str] | None = None
 
 
@@ -361,74 +339,71 @@ class Times(Outcome):
     """time."""
 
     elapsed_s: RunTime | None = None
-    """from the program's `exec` to its death (CLOCK_MONOTONIC); launchers are outside; absent if
-    the program did not start"""
+    """from the program's `exec` to its death (CLOCK_MONOTONIC), without launchers"""
     user_s: CpuTime | None = None
-    """CPU time of the program and the children it waited for, from wait4(2)"""
+    """CPU time of the program and children it waited for: wait4(2)"""
     system_s: CpuTime | None = None
     max_rss_bytes: Count | None = None
-    """the most memory that one of these had"""
+    """the most memory of one of these"""
     cpu_s: CpuTime | None = None
-    """CPU time of the program and all its descendants, daemons included, after all had ended"""
+    """CPU time of the program and all descendants"""
     task_clock_s: CpuTime | None = None
-    """CPU time that perf counted"""
+    """CPU time by perf"""
 
 
 class Counters(Times):
     """counters."""
 
     counters: list[Object] | None = []
-    """a list: `pmu`, `kinds` (core kinds that the PMU counts, if any), `event`, `value` (as
-    counted: perf's extrapolation is undone), `enabled_ns`, `running_ns` (if it was less),
-    `multiplexed` (if `true`); not of events that have fields"""
+    """of events without a field: `pmu`, `kinds`, `event`, `value` (as counted, not
+    extrapolated), `enabled_ns`, `running_ns`, `multiplexed`"""
     counted_modes: str | None = None
     """`user+kernel`, `user` or `mixed`"""
     migrations: Count | None = None
-    """counted by the kernel for the program and its children"""
+    """by the kernel, of program and children"""
     context_switches: Count | None = None
     page_faults: Count | None = None
     cycles: Count | None = None
-    """sums of raw counts over PMUs; absent if one PMU's part is unknown"""
+    """sums over PMUs; absent if a part is unknown"""
     instructions: Count | None = None
     cache_misses: Count | None = None
     residency: dict[str, Share] | None = None
     """share of the program's CPU time by core kind"""
     residency_pmu: dict[str, Share] | None = None
-    """share of that time by PMU, which may cover two kinds"""
+    """by PMU, which may cover two kinds"""
     freq_ghz: dict[str, Gigahertz] | None = None
-    """raw cycles per nanosecond on a CPU, by core kind"""
+    """cycles per nanosecond on a CPU, by core kind"""
     freq_mean_ghz: Gigahertz | None = None
-    """the same over all kinds"""
+    """over all kinds"""
     l1d_miss_rate: dict[str, MissRate] | None = None
-    """L1-dcache-load-misses / L1-dcache-loads by core kind; only where the study's `events` name
-    both"""
+    """L1-dcache-load-misses / L1-dcache-loads by core kind, if the study names both"""
 
 
 class Energy(Counters):
     """energy."""
 
     energy_pkg_j: PackageJoules | None = None
-    """joules, gross, sum over packages"""
+    """gross, over all packages"""
     energy_core_j: Joules | None = None
-    """joules of a package's parts, and of psys, which contains the package"""
+    """of a package's parts; psys contains the package"""
     energy_uncore_j: Joules | None = None
     energy_dram_j: Joules | None = None
     energy_psys_j: Joules | None = None
     energy_by_kind_j: dict[str, Joules] | None = None
-    """[joules of each kind's cores](energy-by-kind.md), gross"""
+    """gross, of [each kind's cores](energy-by-kind.md)"""
     energy_window_s: Seconds | None = None
-    """seconds between the two readings"""
+    """between the two readings"""
     energy_by_kind_window_s: Seconds | None = None
     energy_source: str | None = None
     """`powercap` or `perf`"""
     power_pkg_w: Watts | None = None
-    """average package power: `energy_pkg_j` / `energy_window_s`"""
+    """`energy_pkg_j` / `energy_window_s`"""
     edp_js: EnergyDelay | None = None
-    """energy-delay product: `energy_pkg_j` x `elapsed_s`"""
+    """`energy_pkg_j` x `elapsed_s`"""
     ed2p_js2: EnergyDelaySquared | None = None
     """`energy_pkg_j` x `elapsed_s` squared"""
     idle_power_w: Watts | None = None
-    """package power of the latest idle measurement under the case's settings, in this attempt"""
+    """package power, last idle measurement under the case's settings in this attempt"""
     energy_net_j: Balance | None = None
     """`energy_pkg_j` - `idle_power_w` x `energy_window_s`"""
 
@@ -443,25 +418,23 @@ class Work(Placed):
     """work."""
 
     imbalance: Fraction | None = None
-    """[how the work was divided](imbalance.md): 1 - mean / largest CPU time of a thread"""
+    """[1 - mean / largest CPU time](imbalance.md) of a thread"""
     waited: dict[str, Fraction] | None = None
     """by core kind, the share of the largest that threads lack"""
     cpu_share: dict[str, Share] | None = None
-    """share of CPU time by core kind, by the looks"""
+    """of CPU time by core kind, by the looks"""
     team_cpu_s: list[dict[str, CpuTime]] | None = None
-    """a list: CPU seconds of each thread by core kind"""
+    """by core kind: of each thread; of each quarter of the run"""
     course: list[dict[str, CpuTime]] | None = None
-    """a list: the same for each quarter of the run"""
     thread_libraries: list[str] | None = None
-    """OpenMP runtimes and libraries with threads that a program of unknown runtime had loaded"""
+    """OpenMP runtimes and thread libraries of a program of unknown runtime"""
 
 
 class Regions(Work):
     """regions."""
 
     regions: Object | None = None
-    """by name, what was measured of each [region](regions.md#what-a-record-has-of-them); what
-    marking took"""
+    """of each [region](regions.md#what-a-record-has-of-them); cost of marking"""
     region_marks: Object | None = None
 
 
@@ -469,44 +442,43 @@ class State(Regions):
     """state."""
 
     governor_before: str | None = None
-    """the governor in force, read before and after the run; with CPUs where they differ"""
+    """in force before and after the run; with CPUs where they differ"""
     governor_read: str | None = None
     driver: str | None = None
-    """the cpufreq driver; a pstate driver's `active`, `passive`, `guided` or `active, dynamic
-    EPP`"""
+    """cpufreq's; `active`, `passive`, `guided` or `active, dynamic EPP`"""
     driver_mode: str | None = None
     epp: str | None = None
     """energy performance preference after the run"""
     min_khz: dict[str, str] | None = None
-    """frequency limits in force: limit → CPUs"""
+    """frequency limit → CPUs"""
     max_khz: dict[str, str] | None = None
     turbo: bool | None = None
-    """whether frequencies above the base may be used"""
+    """frequencies above the base are allowed"""
     settings_read: dict[str, str] | None = None
-    """the same and the governor, read back after the run; with CPUs where they differ"""
+    """`settings` and the governor, read back after the run"""
     sched_energy_aware: str | None = None
     """[energy-aware scheduling](nodes.md#the-scheduler): `on`, `off`, `impossible`"""
     sched_itmt: str | None = None
-    """whether faster cores are preferred: `on`, `off`"""
+    """faster cores are preferred: `on`, `off`"""
     sched_cache_aware: str | None = None
-    """whether threads that share data are put near each other, where it can be read: `on`, `off`"""
+    """threads that share data are kept near: `on`, `off`"""
     sched_ext: str | None = None
-    """its state; the loaded scheduler, or `none`; loads since the boot"""
+    """state; loaded scheduler, or `none`; loads since boot"""
     sched_ext_scheduler: str | None = None
     sched_ext_loaded: Whole | None = None
     scheduler_loaded_s: Seconds | None = None
-    """only if pinstudy loaded the scheduler: seconds since then"""
+    """seconds since pinstudy loaded the scheduler"""
     scheduler_cpu_s: CpuTime | None = None
-    """CPU seconds of its process, without its part in the kernel"""
+    """of its process, without its part in the kernel"""
     power_supply: str | None = None
     """[`mains`, `battery`](nodes.md#mains-or-battery); the firmware's profile"""
     platform_profile: str | None = None
     power_limits: dict[str, dict[str, Number]] | None = None
-    """after the run, per domain: `pl1_w` over `tau_s` and `pl2_w`, the long- and short-term limits
-    in watts and seconds; `power_limits_before` only if they differed before it"""
+    """per domain: `pl1_w` over `tau_s`, `pl2_w`: long- and short-term limits in watts; before
+    the run if they differed"""
     power_limits_before: dict[str, dict[str, Number]] | None = None
     smt: str | None = None
-    """the same for all runs of a boot"""
+    """of a boot"""
     kernel: str | None = None
     microcode: str | None = None
 
@@ -515,49 +487,43 @@ class NodeAround(State):
     """node around."""
 
     temperature_before_c: dict[str, Celsius] | None = None
-    """degrees Celsius by package, `{"package 0": 45.0}`, before the program's window"""
+    """by package: `{"package 0": 45.0}`"""
     temperature_after_c: dict[str, Celsius] | None = None
-    """the same, after it"""
     throttle: dict[str, Count] | None = None
-    """increase of the throttle counters: `core_count`, `core_ms`, `package_count`, `package_ms`,
-    and `…_power_limit_count` where the kernel counts them; sums over the node"""
+    """increase of `core_count`, `core_ms`, `package_count`, `package_ms`,
+    `…_power_limit_count`, over the node"""
     power_limit_note: str | None = ""
-    """text if average package power was at or above the long-term limit (PL1)"""
+    """average package power was at or above PL1"""
     temperature_reference_c: dict[str, Celsius] | None = None
-    """only with a `temperature_gate`: the packages' temperatures at the study's start"""
+    """with `temperature_gate`: temperatures at the study's start; wait; whether reached in
+    time"""
     gate_wait_s: Seconds | None = None
-    """seconds that this run waited for it"""
     gate_reached: bool | None = None
-    """whether they were cool enough in time"""
     load_1min: Number | None = None
-    """the load average before the run"""
+    """before the run"""
     foreign_cpu_s: CpuTime | None = None
-    """CPU seconds of the case's CPUs and their SMT siblings that neither the program nor its
-    co-runner nor pinstudy used"""
+    """CPU seconds of others on the case's CPUs and their SMT siblings; of these in
+    interrupts"""
     interrupts_s: CpuTime | None = None
-    """of these, in interrupts"""
     steal_s: CpuTime | None = None
-    """seconds that a hypervisor took from these CPUs"""
+    """taken from these CPUs by a hypervisor"""
     quota_throttled_s: CpuTime | None = None
-    """seconds, summed over CPUs, for which a CPU quota of pinstudy's control group or a group above
-    it stopped threads"""
+    """for which a CPU quota stopped threads, over all CPUs"""
     foreign_tasks: list[ForeignTask] | None = None
-    """up to five other processes that used CPU time during the run and ran on these CPUs:
-    `{"command", "cpu_s"}`"""
+    """up to five other processes on these CPUs: `{"command", "cpu_s"}`"""
     daemons: list[str] | None = []
-    """known daemons that change frequencies, masks or interrupts, running when the attempt
-    started"""
+    """known ones that change frequencies, masks or interrupts"""
     harness: Object | None = None
-    """pinstudy's own `cpu_s`, `context_switches` and `cpus` while the program ran"""
+    """pinstudy's own `cpu_s`, `context_switches`, `cpus` during the run"""
 
 
 class IdleMeasurement(NodeAround):
     """idle measurement."""
 
     duration_s: Seconds | None = None
-    """how long an idle measurement was asked to take"""
+    """asked duration"""
     power_core_w: Watts | None = None
-    """the averages beside `power_pkg_w`"""
+    """beside `power_pkg_w`"""
     power_uncore_w: Watts | None = None
     power_dram_w: Watts | None = None
     power_psys_w: Watts | None = None
@@ -567,8 +533,8 @@ class Record(IdleMeasurement):
     """absent."""
 
     unavailable: dict[str, str] | None = None
-    """field → reason. `counts`, `energy`, `extension`, `frequency`, `temperature` and `work` have
-    that of all their fields that are absent and have none of their own"""
+    """field → reason; `counts`, `energy`, `extension`, `frequency`, `temperature`, `work` stand
+    for all of theirs"""
 
 
 # The fields that a word in `unavailable` stands for: one reason is often that of all, and would be
