@@ -50,16 +50,21 @@ SYSROOT = click.option(
     type=click.Path(path_type=Path),
     default=Path("/"),
     metavar="DIR",
-    help="Read the node from a recorded file tree instead of this machine.",
+    help="Read the node from a recorded file tree.",
 )
 KINDS = click.option(
     "--kinds",
     metavar="P=0-7,E=8-23",
-    help="Declare the core kinds by hand; every record says that they were declared.",
+    help="Declare the core kinds by hand; every record says so.",
 )
-JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON, for a program to read.")
+JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 FRESH = click.option(
     "--fresh", is_flag=True, help="Start anew; earlier results are kept beside it."
+)
+ALLOW_EMULATION = click.option(
+    "--allow-emulation",
+    is_flag=True,
+    help="Engine vm: run guests without KVM too; their times are not this node's.",
 )
 UNDECIDED = click.option(
     "--undecided",
@@ -70,7 +75,7 @@ SITE = click.option(
     "--site",
     metavar="SITE",
     envvar="PINSTUDY_SITE",
-    help="Who sets governors at this place: a name of configs/sites, or a file; see "
+    help="Who sets governors here: a name of configs/sites, or a file; see "
     "docs/settings.md (also: $PINSTUDY_SITE).",
 )
 STYLE = click.option(
@@ -93,7 +98,7 @@ MARGIN = click.option(
     default="1%",
     show_default=True,
     metavar="SHARE",
-    help="Up to which difference two cases count as equivalent.",
+    help="Up to which difference cases are equivalent.",
 )
 RESULTS = click.option(
     "--results",
@@ -107,17 +112,17 @@ RESULTS = click.option(
 
 
 _CASES = (
-    ("--governors", "performance,powersave", "Run under these governors instead of STUDY's."),
-    ("--threads", "1,4", "With these thread counts; builds without threads run one, or none."),
-    ("--mappings", "NAMES", "With these mappings: of `pinstudy mappings`, or STUDY's own."),
-    ("--only", "WORDS", "Only cases of these apps, builds, sizes and mappings of STUDY."),
-    ("--exclude", "WORDS", "No case of any of these."),
+    ("--governors", "performance,powersave", "These governors instead of STUDY's."),
+    ("--threads", "1,4", "These thread counts; builds without threads run one, or none."),
+    ("--mappings", "NAMES", "These mappings: of `pinstudy mappings`, or STUDY's own."),
+    ("--only", "WORDS", "Only cases of these apps, builds, sizes and mappings."),
+    ("--exclude", "WORDS", "No case of any of these apps, builds, sizes and mappings."),
 )
 REPETITIONS = click.option(
     "--repetitions",
     type=int,
     metavar="N",
-    help="Run each case so often instead of as STUDY says; more continue what was made.",
+    help="How often each case is run; more continue what was made.",
 )
 
 

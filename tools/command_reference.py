@@ -13,9 +13,8 @@ from pinstudy.cli import group
 
 _HEAD = """# The command line
 
-`make schema` writes this page from the commands themselves; `pinstudy COMMAND --help` shows the
-same text. The [README](../README.md#the-command-line) says which command is for what, and the exit
-statuses. Every command has `-h`, `--help`.
+All commands and options, as `pinstudy COMMAND --help` shows them (`make schema` writes this page).
+The [README](../README.md#the-command-line) has the exit statuses.
 """
 _SHARED = """
 ## Options of several commands
@@ -26,20 +25,27 @@ _PLACEHOLDER = re.compile(r"[\w/]*<[\w/<>]+[\w/>]")
 
 
 def page() -> str:
-    """Return the page: the options that many commands share, then each command."""
+    """Return the page: the options that several commands share, then each command."""
     commands = list(_commands(group, "pinstudy"))
     times = Counter(option for _, command in commands for option in _options(command))
-    shared = {option for option, count in times.items() if count > 2}
-    text = _HEAD + _SHARED + _table(sorted(shared))
+    # Of several options of a name, the one that most commands have is shared.
+    most = {_name(option): option for option, _ in reversed(times.most_common())}
+    shared = {option for option in most.values() if times[option] > 1}
+    of_all = {option for option in shared if times[option] == len(commands)}
+    names = ", ".join(f"`{_name(option)}`" for option in sorted(of_all))
+    text = (
+        f"{_HEAD}\nEvery command has `-h`, `--help` and {names}.\n{_SHARED}{_table(sorted(shared))}"
+    )
     for name, command in commands:
         context = click.Context(command, info_name=name)
         options = _options(command)
-        text += f"\n## {name}\n\n`{name} {' '.join(command.collect_usage_pieces(context))}`\n\n"
+        usage = " ".join((name, *command.collect_usage_pieces(context)))
+        text += f"\n## {name}\n\n```\n{usage}\n```\n\n"
         text += _marked(inspect.cleandoc(command.help or "")) + "\n"
         if own := [option for option in options if option not in shared]:
             text += "\n" + _table(own)
-        if others := [f"`{_name(option)}`" for option in options if option in shared]:
-            text += f"\n[Shared options](#options-of-several-commands): {', '.join(others)}.\n"
+        if others := [f"`{_name(option)}`" for option in options if option in shared - of_all]:
+            text += f"\n[Also](#options-of-several-commands) {', '.join(others)}.\n"
     return text
 
 
@@ -66,7 +72,7 @@ def _options(command: click.Command) -> list[tuple[str, str]]:
 
 
 def _name(option: tuple[str, str]) -> str:
-    return option[0].split()[0]
+    return option[0].split()[0].rstrip(",")
 
 
 def _table(options: list[tuple[str, str]]) -> str:

@@ -46,12 +46,12 @@ class _ProgramCommand(click.Command):
 @click.option(
     "--objective",
     type=click.Choice(["time", "energy", "edp"]),
-    help="What is to be low: the time of a run (the default), its energy, or energy times time.",
+    help="What is to be low: a run's time (the default), energy, or their product.",
 )
 @click.option(
     "--metric",
     metavar="REGEX",
-    help="Race for a number that the program prints: group 1 of the last match on stdout.",
+    help="Race for a number that the program prints: group 1 of stdout's last match.",
 )
 @click.option(
     "--region",
@@ -61,13 +61,12 @@ class _ProgramCommand(click.Command):
 @click.option(
     "--better",
     type=click.Choice(["lower", "higher"]),
-    help="What is better of --metric; lower, unless you say so.",
+    help="What is better of --metric; lower without it.",
 )
 @click.option(
     "--time-budget",
     metavar="TIME",
-    help="About how long the search may take; nothing else ends it before it is decided. Without "
-    "it 30 min, and few runs.",
+    help="About how long the search may take. Without it 30 min, and few runs.",
 )
 @click.option(
     "--runs",
@@ -96,7 +95,7 @@ class _ProgramCommand(click.Command):
 @click.option(
     "--wait-policies",
     metavar="active,passive",
-    help="How waiting threads wait, or none; without it both and the runtime's default race.",
+    help="How waiting threads wait, or none; without it both and the default.",
 )
 @click.option(
     "--governors",
@@ -118,7 +117,7 @@ class _ProgramCommand(click.Command):
 @click.option(
     "--helpers",
     metavar="N",
-    help="How many of its processes may work beside the one whose threads are placed.",
+    help="How many processes may work beside the one whose threads are placed.",
 )
 @click.option("--lines", is_flag=True, help="Show the lines of other launchers, too.")
 @click.option("--why", is_flag=True, help="Show why, and what was ruled out.")
@@ -133,7 +132,7 @@ class _ProgramCommand(click.Command):
     "--report/--no-report",
     default=True,
     envvar="PINSTUDY_REPORT",
-    help="Write verdict and report at the end, or the advice only (also: $PINSTUDY_REPORT).",
+    help="Write verdict and report, or the advice only (also: $PINSTUDY_REPORT).",
 )
 @click.pass_context
 def advise_command(
@@ -156,7 +155,7 @@ def advise_command(
 
     Thread counts, mappings, loop schedules, wait policies and governors race against what you get
     without pinstudy, until one is reliably better or none is. {threads} in an argument stands for
-    the thread count. What was run is a study like any other, in results/advise-PROGRAM-…/.
+    the thread count. The runs are a study, in results/advise-PROGRAM-…/.
     """
     from configs.library import load_site
     from pinstudy.study_run import show_advice

@@ -13,7 +13,7 @@ from base import PINSTUDY
 from base.errors import StudyError, UserError
 from base.text import as_typed, plural
 from base.units import duration
-from pinstudy.options import JSON, KINDS, RESULTS
+from pinstudy.options import ALLOW_EMULATION, JSON, KINDS, RESULTS
 from pinstudy.output import print_columns, print_json, say
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ _NAMES = "n1,n2"
     type=click.Choice(["per-node", "split"]),
     help="The whole study on each node, or its blocks divided over interchangeable nodes.",
 )
-@click.option("--nodes", metavar=_NAMES, help="per-node: the nodes, by their names.")
+@click.option("--nodes", metavar=_NAMES, help="per-node: names of the nodes.")
 @click.option("--features", metavar="hybrid,…", help="per-node: one node with each; split: which.")
 @click.option("--workers", type=click.IntRange(min=1), metavar="N", help="split: how many nodes.")
 @click.option("--time-limit", metavar="TIME", help="How long each job may take, such as 2 h.")
@@ -51,7 +51,7 @@ _NAMES = "n1,n2"
     default=1,
     show_default=True,
     metavar="N",
-    help="So many jobs in turn, each of which continues where the one before was stopped.",
+    help="So many jobs in turn, each continuing the one before.",
 )
 @click.option("--again", is_flag=True, help="Submit even while earlier jobs may be at work.")
 @click.option("--dry-run", is_flag=True, help="Only print what would be submitted.")
@@ -59,9 +59,9 @@ _NAMES = "n1,n2"
     "--sysroot",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="A node of the site as a recorded file tree, to tell the expected time.",
+    help="A recorded node of the site, to tell the expected time.",
 )
-@click.option("--allow-emulation", is_flag=True, help="Engine vm: run guests without KVM too.")
+@ALLOW_EMULATION
 @JSON
 def submit_command(
     study: str,
@@ -75,8 +75,8 @@ def submit_command(
 ) -> None:
     """Submit STUDY at a site, or what is missing of it.
 
-    STUDY is the name of a study of configs/studies, or the path of a study file. What is known of
-    the jobs is kept in results/<study>/submissions/.
+    STUDY is a name of `pinstudy studies`, or a study file. What is known of the jobs is kept in
+    results/<study>/submissions/.
     """
     from configs.library import load_site, load_study
     from configs.values import time_option
@@ -247,11 +247,9 @@ def _results(results: Path) -> tuple[str, ...]:
 )
 @JSON
 def status_command(study: str | None, results: Path, everything: bool, as_json: bool) -> None:
-    """Show the jobs of STUDY, its runs that are done, failed and left, and the time that is left.
+    """Show the jobs of STUDY, its runs done, failed and left, and the time left.
 
-    Without STUDY those of every study that was submitted.
-
-    What the batch system says of a job is advice; which runs were made is read from the records.
+    Without STUDY those of every submitted study.
     """
     from runners.batch.completed import SubmittedRuns
     from runners.batch.status import states_of, status_of
@@ -315,7 +313,7 @@ def _show_what_next(status: SubmissionStatus) -> None:
 @RESULTS
 @JSON
 def cancel_command(study: str, results: Path, as_json: bool) -> None:
-    """End every job of STUDY that `pinstudy submit` has started; what was measured is kept."""
+    """End every job of STUDY; what was measured is kept."""
     from runners.batch.status import end_jobs
 
     problems, rows = [], []
@@ -347,9 +345,8 @@ def cancel_command(study: str, results: Path, as_json: bool) -> None:
 def worker_command(submission: Path, number: int, as_json: bool) -> None:
     """Make the runs of worker N of a submission, on this node.
 
-    Exit status: 0 when all its runs are made, 3 when all are except those of cases that this node
-    cannot run, 75 when it was stopped and a later attempt continues, 1 for a failed study, 2 for a
-    mistake.
+    Exit status: 0 when all its runs are made, 3 when this node cannot run the rest, 75 when a later
+    attempt continues, 1 for a failed study, 2 for a mistake.
     """
     from pinstudy.progress import TerminalProgress
     from pinstudy.study_run import announce, runs_so_far

@@ -25,7 +25,7 @@ _NO_PRECISION = "none"
     "--pairs",
     "which",
     metavar="PAIRS",
-    help="Which pairs: all (default), representative, or a list such as 0:1,0:2.",
+    help="All (default), representative, or a list such as 0:1,0:2.",
 )
 @click.option("--cpus", metavar="LIST", help="Only pairs of these CPUs, as 0-3,8.")
 @click.option(
@@ -33,7 +33,7 @@ _NO_PRECISION = "none"
     type=click.Choice(["cas", "store"]),
     default="cas",
     show_default=True,
-    help="How the line is handed over: compare-and-swap, or stores and loads.",
+    help="By compare-and-swap, or by stores and loads.",
 )
 @click.option(
     "--precision",
@@ -45,6 +45,7 @@ _NO_PRECISION = "none"
 @click.option(
     "--samples",
     type=click.IntRange(10, 1000),
+    metavar="N",
     default=30,
     show_default=True,
     help="Samples of each run, at least.",
@@ -52,16 +53,17 @@ _NO_PRECISION = "none"
 @click.option(
     "--seed",
     type=click.IntRange(0, 10**9),
+    metavar="N",
     default=1,
     show_default=True,
-    help="Draws the order of pairs, directions and lines, and representative pairs.",
+    help="Draws the order, and representative pairs.",
 )
 @click.option(
     "--from",
     "source",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Measure nothing; read an earlier latency.json, of this node or of another one.",
+    help="Measure nothing; read an earlier latency.json.",
 )
 @RESULTS
 @OUTPUT
@@ -82,8 +84,7 @@ def latency_command(
 ) -> None:
     """Measure the latency between CPUs: by the kernel's groups, and each CPU's nearest partner.
 
-    Prints ready OMP_PLACES, too. Samples, each pair's numbers and the heat map go to
-    results/latency/<node>/, or to --output.
+    Prints ready OMP_PLACES, too. Files go to results/latency/<node>/, or to --output.
     """
     from configs.values import share_option
     from pinstudy.progress import pair_progress

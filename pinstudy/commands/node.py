@@ -81,12 +81,9 @@ def cache_rows(caches: list[dict[str, Any]]) -> list[tuple[str, str, str]]:
 def doctor_command(sysroot: Path, kinds: str | None, as_json: bool) -> None:
     """Tell what can be measured here, what cannot, why, and what grants it.
 
-    One line a capability, worst first; below it the command that grants it, and the one that makes
-    it last over a reboot.
+    One line a capability, worst first; below it the commands that grant it, now and after a reboot.
 
-    The exit status is 1 when something that measuring needs is missing or limited. Turbo,
-    temperatures, throttle counters, numactl, likwid-pin, lstopo, batch systems and virtual machines
-    are optional: they never make it 1, nor does what could not be tried on a recorded tree.
+    Exit status 1 when something is missing or limited that is not optional (docs/doctor.md).
     """
     from runners.doctor.capability import worst_first
     from runners.doctor.report import EVERY_NAME, probe
@@ -150,9 +147,8 @@ def prove_command(
     """Test this node's instruments by work whose truth is known; about two minutes.
 
     Each instrument is ok, off (by how much) or absent (why, and what grants it). The result is
-    kept: studies, reports and `doctor` say when the node was proved and what was off, and tables
-    mark the columns of what was off. Settings are put back. The exit status is 1 when something is
-    off.
+    kept: tables mark the columns of what was off. Settings are put back. Exit status 1 when
+    something is off.
     """
     from configs.library import load_site
     from runners.host.interference import end_orphans
@@ -203,9 +199,8 @@ def snapshot_command(
 ) -> None:
     """Pack what --sysroot reads of this node, to plan elsewhere or to report a mistake.
 
-    The file has the kernel's files about CPUs, counters, frequencies, energy and sensors. It has
-    no serial numbers and no identifiers of the machine, and no host's name unless asked for. What
-    could not be read is in its snapshot.json, with the reason.
+    It has the kernel's files about CPUs, counters, frequencies, energy and sensors, but no serial
+    numbers or identifiers.
     """
     from runners.node.snapshot import FOLDER, SUFFIX, take_snapshot
 
@@ -233,20 +228,19 @@ def snapshot_command(
 @click.option(
     "--governor",
     metavar="NAME",
-    help="The governor of all CPUs: by default performance, where offered; `keep` leaves it.",
+    help="The governor of all CPUs; without it performance, where offered; `keep` leaves it.",
 )
 @click.option("--turbo", type=click.Choice(["on", "off"]), help="Switch turbo; else left alone.")
-@click.option("--dry-run", is_flag=True, help="Show what would be changed, and change nothing.")
+@click.option("--dry-run", is_flag=True, help="Only show what would be changed.")
 @JSON
 def tune_command(
     sysroot: Path, governor: str | None, turbo: str | None, dry_run: bool, as_json: bool
 ) -> None:
     """Put this node into a quiet state for measuring; `pinstudy restore` undoes it.
 
-    Sets the governor performance, and switches off what interrupts programs or moves their memory:
-    the NMI watchdog, automatic NUMA balancing, automatic task groups. What was in force is saved on
-    the disk first. A study still sets the governors of its cases. Daemons that would interfere are
-    named, with the command that stops them.
+    Sets the governor performance, and switches off the NMI watchdog, automatic NUMA balancing and
+    automatic task groups. Daemons that would interfere are named, with the command that stops them.
+    A study still sets the governors of its cases.
 
     Exit status 1 when something could not be put in force.
     """
@@ -295,14 +289,14 @@ def _show_changes(changes: Sequence[Change], dry_run: bool) -> None:
 @click.option(
     "--forget",
     is_flag=True,
-    help="Give up what cannot be put back, such as the governor of a CPU that is gone.",
+    help="Give up what cannot be put back, such as a gone CPU's governor.",
 )
 @JSON
 def restore_command(sysroot: Path, forget: bool, as_json: bool) -> None:
-    """Put back governors, frequency limits, turbo and kernel settings as they were.
+    """Put governors, frequency limits, turbo and kernel settings back.
 
-    First what a study that was killed has left, then what `pinstudy tune` has changed. Every
-    setting is read back; exit status 1 when one could not be verified. Its journal then stays.
+    First what a killed study has left, then what `pinstudy tune` has changed. Every setting is read
+    back; exit status 1 when one could not be verified.
     """
     from runners.host.lock import node_lock
     from runners.settings.journal import STUDY, TUNE, open_journal, state_folder

@@ -140,7 +140,7 @@ def report_command(results: str, output: Path | None, as_json: bool) -> None:
 @click.option(
     "--baseline",
     metavar="MAPPING",
-    help="Compare with this mapping; without it, with the one that leaves threads to the OS.",
+    help="Compare with this mapping, instead of the one that leaves threads to the OS.",
 )
 @click.option(
     "--format",
@@ -157,14 +157,14 @@ def report_command(results: str, output: Path | None, as_json: bool) -> None:
     "conditions",
     multiple=True,
     metavar="CONDITION",
-    help="End with exit status 3 where a case meets it: OUTCOME [MARGIN%] [OBJECTIVE], such as "
+    help="Exit status 3 where a case meets it: OUTCOME [MARGIN%] [OBJECTIVE], such as "
     "'worse 2%' (may be repeated); see ci.md.",
 )
 @click.option(
     "--against",
     callback=find_results,
     metavar="RESULTS",
-    help="With --fail-if: compare with the same cases of these results, not with the baseline.",
+    help="With --fail-if: compare with the same cases of these results.",
 )
 def verdict_command(
     results: str,
@@ -178,8 +178,8 @@ def verdict_command(
 ) -> None:
     """Say what RESULTS mean: better, worse, equivalent or undecided, case by case, and why.
 
-    The answer is also written to verdict.md beside the records. Of a folder of nodes, the one
-    mapping for all of them follows.
+    It is also written to verdict.md in RESULTS. Of a folder of nodes, the one mapping for all
+    follows.
     """
     from analysis.answer import analyze
     from analysis.findings.answers import answers_of
@@ -295,14 +295,13 @@ def find_all_results(
     "--output",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="The file, *.csv or *.parquet (where pyarrow is installed); without it, CSV on stdout.",
+    help="The file, *.csv or *.parquet (needs pyarrow); without it, CSV on stdout.",
 )
 @JSON
 def runs_command(results: tuple[str, ...], output: Path | None, as_json: bool) -> None:
     """Write the runs of RESULTS as tidy data: a row a run, for pandas, R and spreadsheets.
 
-    Each is a folder such as results/quick/mynode, or one above several of them. docs/runs.md lists
-    the columns.
+    Each is a folder such as results/quick/mynode, or one above several. Columns: docs/runs.md.
     """
     from analysis.results.sources import sources_below
     from analysis.tables.tidy_runs import check_file, csv_bytes, json_rows, tidy_runs, write_runs
@@ -327,7 +326,7 @@ def runs_command(results: tuple[str, ...], output: Path | None, as_json: bool) -
 @click.option(
     "--as-governor",
     metavar="GOVERNOR",
-    help="Take rows that do not tell their governor for rows under this one.",
+    help="Take rows without a governor for rows under this one.",
 )
 @STYLE
 @JSON
@@ -336,10 +335,9 @@ def compare_command(
 ) -> None:
     """Put RESULTS side by side, as ratios to each one's own baseline.
 
-    Each is a folder such as results/paper/mynode, a card, or published:galante-2025: another
-    machine, another kernel, before and after. Of two, every row; of more, or of a folder of cards
-    or nodes, a line for each in each configuration: does the best mapping gain there? With one
-    alone, the programs of one algorithm that it has, such as LULESH and pinstudy's own Lulesh.
+    Each is a folder such as results/paper/mynode, a card, or published:galante-2025. Of two, every
+    row; of more, or of a folder of cards or nodes, whether the best mapping gains in each
+    configuration. With one alone, its programs of one algorithm.
     """
     from analysis.answer import analyze
     from analysis.compare.many import compare_many, letters_of, many_tables
@@ -390,7 +388,7 @@ def compare_command(
 def card_command(results: str, output: Path | None, as_json: bool) -> None:
     """Write a card of RESULTS: a small file to share, without names.
 
-    docs/cards.md lists what it has. Commands take it as RESULTS.
+    Commands take it as RESULTS. What it has: docs/cards.md.
     """
     from analysis.card import write_card
 
@@ -414,7 +412,7 @@ _IMPORT_OUTPUT = click.option(
     required=True,
     type=Folder("--output"),
     metavar="DIR",
-    help="The results folder that they become; more can be added to it later.",
+    help="The results folder that they become or are added to.",
 )
 
 
@@ -427,7 +425,7 @@ def import_command() -> None:
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
 @_IMPORT_OUTPUT
 @click.option("--app", help="The program.")
-@click.option("--threads", type=click.IntRange(min=1), help="Its threads.")
+@click.option("--threads", type=click.IntRange(min=1), metavar="N", help="Its threads.")
 @click.option("--mapping", help="Where its threads were: a name of `pinstudy mappings`, or yours.")
 @click.option("--build", help="Its build, such as libgomp.")
 @click.option("--size", help="Its problem size.")
@@ -440,14 +438,19 @@ def import_command() -> None:
     help="How the files are named, such as "
     "'{app}_{threads}_{mapping}_{governor}_{repetition}.txt'.",
 )
-@click.option("--repeats", type=click.IntRange(min=2), help="N of -r N, where logs do not tell it.")
+@click.option(
+    "--repeats",
+    type=click.IntRange(min=2),
+    metavar="N",
+    help="N of -r N, where logs do not tell it.",
+)
 @click.option("--all-cpus", is_flag=True, help="The logs were made with -a, and do not tell it.")
 @click.option("--node", default="imported", show_default=True, help="The node they are from.")
 @JSON
 def perf(files: tuple[Path, ...], output: Path, as_json: bool, **options: str | int | None) -> None:
     """Import logs of perf stat: text, -x or -j, single runs or -r.
 
-    The logs do not tell what was run where: say it for all files, or let the files' names tell it.
+    Logs do not tell what was run where: say it for all, or let their names tell it.
     """
     from analysis.imports.perf import import_logs
 
@@ -466,7 +469,7 @@ def perf(files: tuple[Path, ...], output: Path, as_json: bool, **options: str | 
 @_IMPORT_OUTPUT
 @JSON
 def summaries(file: Path, output: Path, as_json: bool) -> None:
-    """Import means and deviations from a CSV file (docs/import.md lists its columns)."""
+    """Import means and deviations from a CSV file (columns: docs/import.md)."""
     from analysis.imports.summary_file import import_summaries
 
     cases = import_summaries(file, output)

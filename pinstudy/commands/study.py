@@ -16,6 +16,7 @@ from base.units import duration
 from configs.overrides import Overrides
 from configs.settings import recorded_words
 from pinstudy.options import (
+    ALLOW_EMULATION,
     FRESH,
     JSON,
     KINDS,
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 @click.command("studies")
 @node_options
 def studies_command(sysroot: Path, kinds: str | None, as_json: bool) -> None:
-    """List the studies, with their cases and expected time on this node."""
+    """List the studies, with their cases and expected time here."""
     from configs.library import list_studies
     from runners.study.machine import open_machine
 
@@ -91,8 +92,7 @@ def plan_command(
 ) -> None:
     """Show what STUDY would run: the exact command line and environment of each case.
 
-    STUDY is the name of a study of configs/studies, or the path of a study file. Nothing is run
-    and nothing is written.
+    STUDY is a name of `pinstudy studies`, or a study file. Nothing is run or written.
     """
     from configs.library import load_site, load_study
     from runners.study.crash_notice import describe_crashes
@@ -186,16 +186,12 @@ def _guest(row: dict[str, Any]) -> str:
 @UNDECIDED
 @FRESH
 @click.option("--wait", is_flag=True, help="Wait until no other study runs on this node.")
-@click.option(
-    "--allow-emulation",
-    is_flag=True,
-    help="Engine vm: run guests without KVM too; their times are not this node's.",
-)
+@ALLOW_EMULATION
 @click.option(
     "--report/--no-report",
     default=True,
     envvar="PINSTUDY_REPORT",
-    help="Write verdict and report at the end, or the tables only (also: $PINSTUDY_REPORT).",
+    help="Write verdict and report, or the tables only (also: $PINSTUDY_REPORT).",
 )
 @JSON
 def run_command(
@@ -214,8 +210,7 @@ def run_command(
 ) -> None:
     """Run STUDY, or continue it where it was stopped.
 
-    STUDY is the name of a study of configs/studies, or the path of a study file. Records, tables,
-    verdict, report and the node's facts go to results/<study>/<node>/.
+    STUDY is a name of `pinstudy studies`, or a study file. Results go to results/<study>/<node>/.
     """
     from configs.library import load_site, load_study
     from pinstudy.study_run import make_runs, show_outcome
@@ -272,8 +267,7 @@ def _tell_wait(holder: str) -> None:
 def apps_command(path: str | None, as_json: bool) -> None:
     """List the programs that can be studied: their builds, sizes, and whether they are built.
 
-    PATH is a study's file or folder, to list the apps beside it as well, or the file of an app, to
-    check it.
+    PATH is a study's file or folder, whose apps are listed too, or an app's file, to check it.
     """
     from configs.library import apps_at, display_path, list_apps
     from runners.host.software import find_program, not_found
@@ -328,7 +322,7 @@ def apps_command(path: str | None, as_json: bool) -> None:
 @click.command("mappings")
 @node_options
 def mappings_command(sysroot: Path, kinds: str | None, as_json: bool) -> None:
-    """List the mappings, with the CPUs that they select on this node."""
+    """List the mappings, with the CPUs that they select here."""
     from configs.library import list_mappings
     from runners.node.node import open_node
     from runners.plan.selection import describe
