@@ -221,7 +221,7 @@ class CardCase(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
     """One case; what it lacks is left out."""
 
     case_number: Some
-    """its number in its table; that of the table"""
+    """the row's; the table's"""
     table_number: Some | None = None
     app: Name
     """what was run, as in `tables.csv`"""
@@ -257,7 +257,7 @@ class CardCase(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
     co_runner_alone: Place | None = None
     """place of the co-runner's case alone"""
     implementations: Names = ()
-    """whose program; drivers, governors, read back"""
+    """whose program; as read back"""
     drivers: Words = ()
     governors_read: Words = ()
     n: Count | None
@@ -283,7 +283,7 @@ class CardCase(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
     disturbed: dict[Disturbance, Count] = {}
     """runs, by what disturbed them"""
     fixed_time: bool = False
-    """`true` if the program runs as long as told"""
+    """runs as long as told"""
     out_of_turn: bool = False
     """`true` if not made [in turn](samples.md#the-order-of-runs) with the baseline: no
     comparisons"""
@@ -393,7 +393,7 @@ class Card(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, 
     versions: dict[Tool, Annotated[tuple[Version, ...], Meta(max_length=5)]]
     """of pinstudy, perf, launchers, compiler, OpenMP runtime"""
     node: NodeFacts | None
-    """below"""
+    """CPU model, core kinds, caches, GiB of memory, kernel, frequency drivers, guest or not"""
     of_a_model: bool = False
     """numbers of a [virtual node](../vnode/README.md)"""
     unusual_priority: bool = False
@@ -401,7 +401,7 @@ class Card(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, 
     power_supplies: tuple[PowerSupply, ...] = ()
     """what the node ran from"""
     daemons: Annotated[tuple[Daemon, ...], Meta(max_length=len(UNITS))] = ()
-    """known ones that change frequencies, masks or interrupts"""
+    """that change frequencies, masks or interrupts"""
     instruments: Instruments | None
     """the day of [`prove`](prove.md); how many were ok, absent; which were off, with their
     fields"""

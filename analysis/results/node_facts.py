@@ -54,15 +54,19 @@ class NodeFacts(Struct, frozen=True, forbid_unknown_fields=True):
     """A node without its identity; None and empty texts are facts that are not known."""
 
     cpu_model: Annotated[str, line(MAX_LETTERS)]
-    """CPU model, core kinds, caches, memory in whole GiB"""
+    """the CPU's model"""
     kinds: Annotated[tuple[KindFacts, ...], Meta(max_length=len(KIND_ORDER))] = ()
+    """core kinds with CPUs and counts of cores"""
     caches: Annotated[tuple[CacheFacts, ...], Meta(max_length=50)] = ()
+    """how many of each level and size"""
     memory_gib: Annotated[int, Meta(ge=0, le=2**20)] | None = None
+    """memory in whole GiB"""
     kernel: KernelNumber | None = None
-    """release number of the kernel; frequency drivers"""
+    """the number of the kernel's release"""
     drivers: Annotated[tuple[Word, ...], Meta(max_length=_MAX_WORDS)] = ()
+    """of the CPUs' frequencies"""
     virtual_machine: bool | None = None
-    """a virtual machine"""
+    """whether it is a virtual machine"""
 
     @property
     def digest(self) -> str:
