@@ -42,6 +42,8 @@ _MAX_BYTES = 4096
 _ROOTS = re.compile(rb"^Uid:\t0\t", re.MULTILINE)
 _MAX_SHOWN = 5
 _PROC = Path("/proc")
+_PID_NAMESPACE = Path("/proc/self/ns/pid")
+_FIRST_PID_NAMESPACE = 0xEFFFFFFC
 
 
 def find_daemons(tree: Tree) -> list[str] | Unavailable:
@@ -56,7 +58,20 @@ def find_daemons(tree: Tree) -> list[str] | Unavailable:
     found = {_BY_COMM[task.command] for task in tasks if task and task.command in _BY_COMM}
     if not found and 1 not in stats:
         return Unavailable("/proc hides other users' processes (hidepid)")
+    if not found and tree.live and _sees_part_of_processes():
+        return Unavailable("a container sees its own processes only", missing=True)
     return sorted(found)
+
+
+def _sees_part_of_processes() -> bool:
+    """Whether this process has another PID namespace than the node's first process.
+
+    The kernel gives the first namespace this inode (PROC_PID_INIT_INO, include/linux/proc_ns.h).
+    """
+    try:
+        return _PID_NAMESPACE.stat().st_ino != _FIRST_PID_NAMESPACE
+    except OSError:
+        return False
 
 
 def stop_commands(daemons: Collection[str]) -> str:

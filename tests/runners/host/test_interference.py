@@ -145,6 +145,17 @@ def test_a_node_that_hides_the_processes_of_others_is_not_called_quiet(tmp_path:
     assert find_daemons(Tree(tmp_path)) == ["gamemoded"]
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="a PID namespace of its own takes root")
+def test_a_container_does_not_call_the_node_around_it_quiet() -> None:
+    asking = (
+        "from pathlib import Path; from runners.host.interference import find_daemons; "
+        "from runners.host.tree import Tree; print(find_daemons(Tree(Path('/'))).reason)"
+    )
+    inside = [need_tool("unshare"), "--pid", "--fork", "--mount-proc", sys.executable, "-c", asking]
+    done = subprocess.run(inside, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout == "a container sees its own processes only\n"
+
+
 def test_the_warning_is_one_line_that_ends_with_the_command() -> None:
     assert daemon_warning([]) is None
     warning = daemon_warning(["irqbalance", "thermald"])
