@@ -16,6 +16,8 @@ PROGRAMS = "programs"
 ENVIRONMENTS = "environments"
 # What was measured besides the runs: latencies between CPUs, and contended cache lines.
 LATENCY_FILE = "latency.json"
+# Why there are no latencies, though the study asks for them.
+LATENCY_UNAVAILABLE = "latency-unavailable.json"
 C2C = "c2c"
 # Why cases have no contended cache lines, in the folder C2C.
 C2C_UNAVAILABLE = "unavailable.json"

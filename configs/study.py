@@ -32,6 +32,7 @@ COLLECTORS = (*DEFAULT_COLLECTORS, "c2c")
 LATENCY_PLANS = {
     "all": "every pair of CPUs",
     "representative": "some pairs of each relation: siblings, shared caches, kinds, packages",
+    "brief": "every pair within seconds, or some of each relation where that takes longer",
 }
 RUNTIME_DEFAULT = "runtime-default"
 WAIT_POLICIES = ("active", "passive", RUNTIME_DEFAULT)
@@ -377,7 +378,7 @@ class Study:
     energy: `10 s`, or `{duration: 10 s, every: 50}` to repeat it after so many runs. Without
     it: gross energy only"""
     latency: Annotated[str, word("pairs of CPUs", LATENCY_PLANS)] | None = None
-    """`all` or `representative` pairs of CPUs, whose [latency](latency.md) is measured before the
+    """`all` or `representative` pairs of CPUs, or `brief` (within seconds), whose [latency](latency.md) is measured before the
     first run, once a boot. Without it: not measured"""
     prove: bool = False
     """`true`: [instruments are tested](prove.md) before the first run, once a boot"""

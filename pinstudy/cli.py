@@ -29,6 +29,7 @@ GROUPS = {
         "plan": "study",
         "run": "study",
         "advise": "advise",
+        "demo": "demo",
         "apps": "study",
         "mappings": "study",
     },
@@ -56,10 +57,10 @@ GROUPS = {
 }
 COMMANDS = {name: module for commands in GROUPS.values() for name, module in commands.items()}
 # These go on measuring when stdout cannot be written.
-_MEASURING = ("run", "advise", "latency", "prove", "worker")
+_MEASURING = ("run", "advise", "demo", "latency", "prove", "worker")
 # These read the kernel's files, set governors or start perf. No other asks root's part.
 _USING_NODE = (
-    *("topology", "studies", "plan", "run", "advise", "tune", "restore"),
+    *("topology", "studies", "plan", "run", "advise", "demo", "tune", "restore"),
     *("latency", "mappings", "doctor", "prove", "snapshot", "worker"),
 )
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from msgspec import Struct
+
 from analysis.affinity.c2c import ContendedLines, read_c2c
 from analysis.affinity.contention import Contention, contention
 from analysis.affinity.pingpong import Exchanges, exchanges
@@ -12,12 +14,14 @@ from analysis.affinity.smt import Sharing, sharing
 from analysis.affinity.team import Team, teams
 from analysis.affinity.timed_cases import APPS
 from analysis.latency.reading import Latency, read_latency
+from analysis.records.files import read_limited
 from analysis.results.case import grouped
 from analysis.results.sources import Results
 from analysis.verdict.model import Findings
+from base.decoding import decoded
 from base.errors import UserError
 from base.text import one_line
-from configs.results_folder import LATENCY_FILE
+from configs.results_folder import LATENCY_FILE, LATENCY_UNAVAILABLE
 
 
 @dataclass(frozen=True)
@@ -27,7 +31,7 @@ class Affinity:
     `apps` are the programs of which there are cases, measured or not; `teams` are in groups by
     table and governor; `lines` is what perf c2c showed of the cases, `latency` are the core-to-core
     latencies, both from files beside the records: None where there are none, or where
-    `why_no_latency` says what is wrong with the file.
+    `why_no_latency` says what is wrong with the file, or why nothing could be measured.
     """
 
     apps: tuple[str, ...]
@@ -60,13 +64,32 @@ def affinity(results: Results, findings: Findings) -> Affinity | None:
 
 
 def _latency(folder: Path | None) -> tuple[Latency | None, str]:
-    """Return the latencies in a results folder, or what is wrong with their file."""
-    if folder is None or not (folder / LATENCY_FILE).exists():
+    """Return the latencies in a results folder, or why there are none, where that is known."""
+    if folder is None:
         return None, ""
+    if not (folder / LATENCY_FILE).exists():
+        return None, _why_unavailable(folder / LATENCY_UNAVAILABLE)
     try:
         return read_latency(folder / LATENCY_FILE), ""
     except UserError as error:
         return None, one_line(str(error))
+
+
+class _Unavailable(Struct):
+    """The file that stands in place of the latencies, with the reason."""
+
+    unavailable: dict[str, str]
+
+
+def _why_unavailable(path: Path) -> str:
+    """Return why a study has no latencies; empty where its folder does not tell."""
+    data = read_limited(path)
+    if data is None:
+        return ""
+    try:
+        return one_line(decoded(data, _Unavailable).unavailable.get("latency", ""))
+    except ValueError as error:
+        return one_line(f"{path.name}: {error}")
 
 
 def _table_and_governor(team: Team) -> tuple[object, ...]:

@@ -24,10 +24,17 @@ from base.units import utc_now
 from configs.results_folder import LATENCY_FILE
 from runners.host.software import build_of, find_program, for_programs
 from runners.host.starter import marked
-from runners.latency.pairs import LatencyPlan, Pair
+from runners.latency.pairs import LatencyPlan, Pair, plan_pairs
 from runners.node.node import Node, read_state
-from runners.node.topology import topology_table
-from runners.records.latency_file import LatencyFile, LeftOutPair, MeasuredPair, Method
+from runners.node.topology import Topology, topology_table
+from runners.records.latency_file import (
+    ALL,
+    REPRESENTATIVE,
+    LatencyFile,
+    LeftOutPair,
+    MeasuredPair,
+    Method,
+)
 
 PROGRAM = "pingpong-pthreads"
 
@@ -39,6 +46,11 @@ ADDRESSES = 2
 _SAMPLE_S = 50e-6
 _PAIR_S = 2e-3
 _SAMPLES_OF_WARM_UP = 3
+
+# The plan of a study that shall not wait: samples of each run, and seconds for all pairs.
+BRIEF = "brief"
+_BRIEF_SAMPLES = 100
+_BRIEF_S = 15.0
 
 # Arguments: pairs done, all pairs, and expected seconds for the rest (None before the first pair).
 Progress = Callable[[int, int, float | None], None]
@@ -73,6 +85,22 @@ def estimate_s(pairs: int, settings: LatencySettings) -> float:
     """Return the expected seconds for so many pairs when the fewest samples are enough."""
     runs = 2 * ADDRESSES
     return pairs * (_PAIR_S + runs * (settings.samples + _SAMPLES_OF_WARM_UP) * _SAMPLE_S)
+
+
+def plan_of(topology: Topology, which: str) -> tuple[LatencyPlan, LatencySettings]:
+    """Return pairs and settings for one of a study's latency plans (configs.study.LATENCY_PLANS).
+
+    `brief` has a fixed number of samples, because a noisy node may need minutes to be precise.
+    Raises UserError as `plan_pairs` does.
+    """
+    if which != BRIEF:
+        settings = LatencySettings()
+        return plan_pairs(topology, which, seed=settings.seed), settings
+    settings = LatencySettings(samples=_BRIEF_SAMPLES, precision=None)
+    plan = plan_pairs(topology, ALL, seed=settings.seed)
+    if estimate_s(len(plan.pairs), settings) > _BRIEF_S:
+        plan = plan_pairs(topology, REPRESENTATIVE, seed=settings.seed)
+    return plan, settings
 
 
 def measure(

@@ -23,7 +23,7 @@ from base.files import read_regular, write_json
 from base.folders import OpenFolder
 from base.text import plural
 from base.units import duration, utc_now
-from configs.results_folder import C2C_UNAVAILABLE, LATENCY_FILE
+from configs.results_folder import C2C_UNAVAILABLE, LATENCY_FILE, LATENCY_UNAVAILABLE
 from runners.execution.execute import Harness, Observation, execute, execute_unless_shutting_down
 from runners.execution.outcome import classify, expected_of, proof_of
 from runners.execution.witness import LaunchError
@@ -188,14 +188,14 @@ def measure_once_a_boot(node: Node, which: str, folder: Path, progress: Progress
     """Measure and write `latency.json` into a study's folder, unless it has this boot's.
 
     `which` is a word of LATENCY_PLANS. The caller holds the node's lock. When the latency cannot be
-    measured, the user is warned and the study goes on. KeyboardInterrupt passes through once the
+    measured, the user is warned, the reason is written beside the records, and the study goes on.
+    KeyboardInterrupt passes through once the
     pairs so far are on the disk; the next attempt measures all of them again.
     """
     if _is_of_boot(folder / LATENCY_FILE, node.boot_id):
         return
     # Few studies ask for it.
-    from runners.latency.measure import LatencySettings, measure, write_latency
-    from runners.latency.pairs import plan_pairs
+    from runners.latency.measure import measure, plan_of, write_latency
 
     def report(done: int, of: int, left_s: float | None) -> None:
         # One line a pair would be thousands, and drawing them would disturb the measurement.
@@ -204,13 +204,15 @@ def measure_once_a_boot(node: Node, which: str, folder: Path, progress: Progress
             progress.waiting(f"latency between CPUs, {done} of {of} pairs{left}")
 
     try:
-        settings = LatencySettings()
-        plan = plan_pairs(node.topology, which, seed=settings.seed)
+        plan, settings = plan_of(node.topology, which)
         content = measure(node, plan, settings, report)
     except (StudyError, UserError) as error:
         progress.warned(f"the latency between CPUs is not measured: {error}")
+        write_json(folder / LATENCY_UNAVAILABLE, {"unavailable": {"latency": str(error)}})
         return
     write_latency(folder, content)
+    with suppress(FileNotFoundError), OpenFolder(folder) as opened:
+        opened.remove(LATENCY_UNAVAILABLE)
     if content.interrupted:
         raise KeyboardInterrupt
 
