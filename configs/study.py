@@ -378,8 +378,8 @@ class Study:
     energy: `10 s`, or `{duration: 10 s, every: 50}` to repeat it after so many runs. Without
     it: gross energy only"""
     latency: Annotated[str, word("pairs of CPUs", LATENCY_PLANS)] | None = None
-    """`all` or `representative` pairs of CPUs, or `brief` (within seconds), whose [latency](latency.md) is measured before the
-    first run, once a boot. Without it: not measured"""
+    """`all` or `representative` pairs of CPUs, or `brief` (within seconds), whose
+    [latency](latency.md) is measured before the first run, once a boot. Without it: not measured"""
     prove: bool = False
     """`true`: [instruments are tested](prove.md) before the first run, once a boot"""
     decide: Annotated[Decide | None, NO_KEY] = None

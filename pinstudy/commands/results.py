@@ -12,7 +12,7 @@ import click
 
 from base import PINSTUDY
 from base.errors import StudyError, UserError
-from base.text import as_typed, plural, unknown_word
+from base.text import as_typed, first_of, plural, unknown_word
 from pinstudy.options import JSON, MARGIN, OUTPUT, RESULTS, STYLE, Folder, find_results
 from pinstudy.output import print_columns, print_json, say, say_lines, terminal_width
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 # The exit status of --fail-if.
 FAILED = 3
+_MAX_NAMED = 6
 
 
 @click.command("results")
@@ -328,10 +329,21 @@ def runs_command(results: tuple[str, ...], output: Path | None, as_json: bool) -
     metavar="GOVERNOR",
     help="Take rows without a governor for rows under this one.",
 )
+@click.option(
+    "--figure",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Also draw them, a dot each, by CPU: *.svg, *.pdf or *.png.",
+)
 @STYLE
 @JSON
 def compare_command(
-    results: tuple[str, ...], margin: str, as_governor: str | None, style: str, as_json: bool
+    results: tuple[str, ...],
+    margin: str,
+    as_governor: str | None,
+    figure: Path | None,
+    style: str,
+    as_json: bool,
 ) -> None:
     """Put RESULTS side by side, as ratios to each one's own baseline.
 
@@ -348,7 +360,13 @@ def compare_command(
     from configs.values import share_option
 
     share = share_option("--margin", margin)
+    if figure is not None:
+        from analysis.figures.many_cards import check_figure
+
+        check_figure(figure)
     opened = [open_results(source) for of in results for source in sources_below(of)]
+    if figure is not None:
+        _draw_many(opened, share, figure)
     both = None
     if len(opened) == 1:
         both = compare_programs(opened[0], analyze(opened[0], share))
@@ -373,6 +391,21 @@ def compare_command(
         print_json(compare_data(both))
     else:
         say(render(compare_tables(both), style))
+
+
+def _draw_many(opened: Sequence[Results], margin: float, path: Path) -> None:
+    """Draw the changes of time of all results by CPU, and say where that is."""
+    from analysis.answer import analyze
+    from analysis.figures.many_cards import draw_many_cards, write_many_cards
+    from analysis.findings.many_cards import many_cards
+
+    found = many_cards([(results, analyze(results, margin)) for results in opened])
+    if found is None:
+        raise StudyError("--figure: none of the results compares times with a baseline")
+    say(f"written: {write_many_cards(draw_many_cards(found), path)}", err=True)
+    if found.lacking:
+        names = first_of(list(found.lacking), _MAX_NAMED, ", ")
+        say(f"not drawn, without {found.configuration}: {names}", err=True)
 
 
 @click.command("card")

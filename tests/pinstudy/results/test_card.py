@@ -132,3 +132,16 @@ def test_a_race_has_no_card(tmp_path: Path) -> None:
     write(tmp_path, [record(n, r, repetition_rule=rule) for n in (1, 3) for r in (1, 2, 3)])
     done = pinstudy(tmp_path, "card", ".", status=2)
     assert "its cases raced, and a card has no race" in done.stderr
+
+
+def test_a_figure_of_all_cards_is_drawn_beside_the_tables(cards: Path) -> None:
+    done = pinstudy(cards, "compare", "cards", "--figure", "class.svg", status=0)
+    assert "written: class.svg" in done.stderr
+    assert (cards / "class.svg").read_bytes().startswith(b"<?xml")
+    assert done.stdout == pinstudy(cards, "compare", "cards", status=0).stdout
+
+
+def test_a_figure_of_an_unknown_kind_is_a_mistake_in_one_line(cards: Path) -> None:
+    done = pinstudy(cards, "compare", "cards", "--figure", "class.jpg", status=2)
+    assert done.stderr.splitlines()[-1].startswith("pinstudy: --figure: ")
+    assert not (cards / "class.jpg").exists()
