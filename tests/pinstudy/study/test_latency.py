@@ -81,6 +81,9 @@ def test_a_node_of_one_cpu_says_so_and_makes_its_runs(folder: Path) -> None:
     assert NOT_MEASURED in run_with_one_cpu(folder)
     assert not list(folder.glob("results/beside/*/latency.json"))
     assert list(folder.glob("results/beside/*/tables.md"))
+    # The reason stands beside the records, for who reads them later.
+    (why,) = folder.glob("results/beside/*/latency-unavailable.json")
+    assert "needs two" in json.loads(why.read_bytes())["unavailable"]["latency"]
 
 
 @pytest.mark.parametrize(

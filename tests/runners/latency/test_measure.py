@@ -17,16 +17,18 @@ from runners.latency.measure import (
     LatencySettings,
     estimate_s,
     measure,
+    plan_of,
     write_latency,
 )
 from runners.latency.pairs import LatencyPlan, plan_pairs
 from runners.node.node import Node, open_node
 from runners.records.latency_file import LatencyFile, LeftOutPair, Method
 from tests.analysis.latency.made_latency import PLANTED, content_of
+from tests.support.machines import NUMA_BIG
 from tests.support.processes import alive
 from tests.support.studies import write_program
 from tests.support.tools import missing
-from tests.support.trees import build_tree
+from tests.support.trees import Machine, build_tree
 from tests.support.wait import HANG_S
 
 QUICK = LatencySettings(samples=10, precision=None)
@@ -245,3 +247,22 @@ def test_the_program_takes_what_settings_take(real: Path, samples: int) -> None:
     arguments = [*settings.arguments(), "--pairs", "65534:65535"]
     ended = subprocess.run([real, *arguments], capture_output=True, text=True, check=False)
     assert ended.stderr == "pingpong: none of the pairs could be measured\n"
+
+
+@pytest.mark.parametrize(
+    ("machine", "which", "name", "precise"),
+    [
+        ("synthetic-favoured", "all", "all", True),
+        ("synthetic-favoured", "representative", "representative", True),
+        ("synthetic-favoured", "brief", "all", False),
+        # 256 CPUs have 32640 pairs, which take minutes.
+        (NUMA_BIG, "brief", "representative", False),
+    ],
+)
+def test_a_studys_plan_of_pairs_is_brief_by_fewer_pairs_and_samples(
+    tmp_path: Path, machine: str | Machine, which: str, name: str, precise: bool
+) -> None:
+    topology = open_node(build_tree(tmp_path, machine)).topology
+    plan, settings = plan_of(topology, which)
+    assert plan.name == name
+    assert (settings.precision is not None) == precise
