@@ -128,7 +128,7 @@ def _figure(found: ManyCards, shown: Sequence[str], baseline: str) -> Figure:
         axes.set_ylim(body, 0)
         axes.set_title(label_text(mapping, int(wide / LETTER)), pad=5)
         _draw_panel(axes, rows, mapping, row_in)
-        _set_scale(axes, scale, wide, label_text(baseline, int(wide / LETTER) - 18))
+        _set_scale(axes, scale, wide)
         if at == 0:
             _write_labels(axes, rows, names, heads, left)
     put_legend(figure, entries)
@@ -234,7 +234,7 @@ def _ends(change: Change) -> Iterator[float]:
         yield from (end for end in (change.interval.low, change.interval.high) if end > 0)
 
 
-def _set_scale(axes: Axes, scale: _Scale, wide: float, baseline: str) -> None:
+def _set_scale(axes: Axes, scale: _Scale, wide: float) -> None:
     if scale.is_log:
         axes.set_xscale("log")
         some, more = (
@@ -245,13 +245,13 @@ def _set_scale(axes: Axes, scale: _Scale, wide: float, baseline: str) -> None:
         axes.xaxis.set_major_locator(FixedLocator(ticks))
         axes.xaxis.set_minor_locator(NullLocator())
         axes.xaxis.set_major_formatter(FuncFormatter(lambda ratio, _: f"{ratio:g}"))
-        axes.set_xlabel(f"times as long as {baseline}", fontsize=7)
+        axes.set_xlabel("times as long", fontsize=7)
     else:
         axes.locator_params(axis="x", nbins=max(2, int(wide / 0.55)))
         axes.xaxis.set_major_formatter(
             FuncFormatter(lambda ratio, _: signed_percent(ratio - 1) if ratio != 1 else "0")
         )
-        axes.set_xlabel(f"change against {baseline}", fontsize=7)
+        axes.set_xlabel("change", fontsize=7)
     axes.set_xlim(scale.low, scale.high)
 
 
