@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -78,3 +79,11 @@ def test_names_from_records_cannot_write_the_page(tmp_path: Path) -> None:
     page = write_demo(tmp_path).files[0].read_text()
     assert "<script" not in page
     assert "&lt;script&gt;" in page
+
+
+def test_printed_on_landscape_paper_each_effect_is_a_slide(
+    written: DemoOutput, browser: Browser
+) -> None:
+    with visit(browser, written.files[0]) as visited:
+        data = visited.page.pdf(format="A4", landscape=True)
+    assert len(re.findall(rb"/Type\s*/Page\b", data)) == 5
