@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -99,8 +100,6 @@ def write_demo(folder: Path) -> DemoOutput:
 
     Raises UserError when there are no readable results, or when the folder cannot be written.
     """
-    import json
-
     results = open_results(str(folder))
     findings = analyze(results)
     demo = demo_findings(results, findings)

@@ -127,8 +127,8 @@ def _false_sharing(values: Values) -> Iterator[str]:
 
 def _one_core(values: Values) -> Iterator[str]:
     # Where no core has two CPUs, two threads on one CPU are what is left to see.
-    of_core = any(name.endswith("_one_core_ratio") for name in values)
-    place, where = ("one_core", "") if of_core else ("one_cpu", " on one CPU")
+    has_core = any(name.endswith("_one_core_ratio") for name in values)
+    place, where = ("one_core", "") if has_core else ("one_cpu", " on one CPU")
     for workload in ("sum", "sine"):
         if found := times(values, f"{workload}_{place}_"):
             yield f"{workload}{where}: {found}"
@@ -142,7 +142,7 @@ def _latency(values: Values) -> Iterator[str]:
         yield from (f"{_ns(values, place)} {_within(values, place)}" for place in places)
 
 
-def _who(values: Values) -> Iterator[str]:
+def _team(values: Values) -> Iterator[str]:
     for name in ("unpinned", "pinned"):
         moves = _number(values, f"{name}_moves_per_s")
         if moves is not None:
@@ -178,7 +178,7 @@ def _say_latency(values: Values) -> str:
     return f"A cache line takes {', '.join(_latency(values))}."
 
 
-def _say_who(values: Values) -> str:
+def _say_team(values: Values) -> str:
     free, pinned = (_number(values, f"{name}_moves_per_s") for name in ("unpinned", "pinned"))
     cpus = plural(int(_number(values, "unpinned_cpus") or 0), "CPU")
     said = f"{values['threads']} unpinned threads were seen on {cpus}"
@@ -212,12 +212,12 @@ _CELLS = {
     "false sharing": _false_sharing,
     "one core": _one_core,
     "latency": _latency,
-    "who ran where": _who,
+    "who ran where": _team,
 }
 _SENTENCES = {
     "contention": _say_contention,
     "false sharing": _say_false_sharing,
     "one core": _say_one_core,
     "latency": _say_latency,
-    "who ran where": _say_who,
+    "who ran where": _say_team,
 }

@@ -14,7 +14,7 @@ from tests.analysis.findings.made_class import MODELS, make_class
 
 
 def found(*sources: Path) -> ManyCards | None:
-    opened = [open_results(name) for of in sources for name in sources_below(str(of))]
+    opened = [open_results(name) for source in sources for name in sources_below(str(source))]
     return many_cards([(results, analyze(results)) for results in opened])
 
 
