@@ -166,6 +166,7 @@ def _latency(measured: Affinity) -> DemoRow:
             "far": far.kernel.names[0],
             "far_ns": _median(far),
             "pairs": len(latency.pairs),
+            "pairs_of_node": latency.pairs_of_node,
             "least_ns": least,
             "least_cpus": f"{a},{b}",
             "most_ns": most,

@@ -70,6 +70,8 @@ WITHIN = {
     "all measured": "across the node",
 }
 
+_MOST_NS = 1e5
+
 NOT_YET = f"no run of it yet: `{PINSTUDY} demo` goes on"
 ONE_CPU = "the program may use one CPU only, and this needs two"
 NOT_SHOWN = "not shown: {why}"
@@ -135,7 +137,7 @@ def _one_core(values: Values) -> Iterator[str]:
 
 
 def _latency(values: Values) -> Iterator[str]:
-    if values.get("pairs") == 1:
+    if values.get("pairs_of_node") == 1:
         yield f"{_ns(values, 'near')} from one CPU to the other"
     elif values:
         places = ("near",) if values["near"] == values["far"] else ("near", "far")
@@ -188,7 +190,9 @@ def _say_team(values: Values) -> str:
 
 
 def _ns(values: Values, place: str) -> str:
-    return ns(_number(values, f"{place}_ns") or 0.0)
+    time_ns = _number(values, f"{place}_ns") or 0.0
+    # Where CPUs of a guest take turns, a line waits for the other's turn.
+    return ns(time_ns) if time_ns < _MOST_NS else f"{three_digits(time_ns / 1e6)} ms"
 
 
 def _within(values: Values, place: str) -> str:

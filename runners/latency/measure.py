@@ -51,6 +51,7 @@ _SAMPLES_OF_WARM_UP = 3
 BRIEF = "brief"
 _BRIEF_SAMPLES = 100
 _BRIEF_S = 15.0
+_TIME_IS_UP = "the time was up"
 
 # Arguments: pairs done, all pairs, and expected seconds for the rest (None before the first pair).
 Progress = Callable[[int, int, float | None], None]
@@ -62,13 +63,19 @@ class LatencySettings:
 
     A run goes on until half the 95 % interval of its median is at most the share `precision` of
     the median, or it has as many samples as the program takes; with None it ends after `samples`.
-    The program refuses fewer than 10 samples and more than 10000 (apps/pingpong/main.cpp).
+    The program refuses fewer than 10 samples and more than 10000 (apps/pingpong/main.cpp). After
+    `limit_s` seconds the pairs that are left are left out.
     """
 
     method: Method = "cas"
     samples: int = 30
     precision: float | None = 0.01
     seed: int = 1
+    limit_s: float | None = None
+
+    def is_over(self, elapsed_s: float) -> bool:
+        """Whether so many seconds are as long as it may take."""
+        return self.limit_s is not None and elapsed_s >= self.limit_s
 
     def arguments(self) -> list[str]:
         """Return the program's arguments."""
@@ -96,7 +103,7 @@ def plan_of(topology: Topology, which: str) -> tuple[LatencyPlan, LatencySetting
     if which != BRIEF:
         settings = LatencySettings()
         return plan_pairs(topology, which, seed=settings.seed), settings
-    settings = LatencySettings(samples=_BRIEF_SAMPLES, precision=None)
+    settings = LatencySettings(samples=_BRIEF_SAMPLES, precision=None, limit_s=_BRIEF_S)
     plan = plan_pairs(topology, ALL, seed=settings.seed)
     if estimate_s(len(plan.pairs), settings) > _BRIEF_S:
         plan = plan_pairs(topology, REPRESENTATIVE, seed=settings.seed)
@@ -141,13 +148,23 @@ def measure(
                 done = len(content.pairs) + len(content.left_out)
                 left_s = (time.monotonic() - began) / done * (len(plan.pairs) - done)
                 progress(done, len(plan.pairs), left_s)
-            _check_end(process, program, content, ended)
+                if done < len(plan.pairs) and settings.is_over(time.monotonic() - began):
+                    # CPUs of a guest that take turns need seconds for a pair.
+                    _leave_out_rest(plan, content)
+                    break
+            else:
+                _check_end(process, program, content, ended)
     except KeyboardInterrupt:
         if not content.pairs:
             raise
         content.interrupted = True
     content.elapsed_s = round(time.monotonic() - began, 3)
     return content
+
+
+def _leave_out_rest(plan: LatencyPlan, content: LatencyFile) -> None:
+    done = {pair.cpus for pair in content.pairs} | {pair.cpus for pair in content.left_out}
+    content.left_out += [LeftOutPair(pair, _TIME_IS_UP) for pair in plan.pairs if pair not in done]
 
 
 def write_latency(folder: Path, content: LatencyFile) -> Path:

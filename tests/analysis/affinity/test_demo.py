@@ -129,13 +129,19 @@ RATIO = {"ratio": 4.06, "ratio_low": 3.52, "ratio_high": 4.31, "outcome": "worse
         ),
         (
             "latency",
-            {"near": "L2", "near_ns": 21.04, "far": "all measured", "far_ns": 64.4, "pairs": 28},
+            {"near": "L2", "near_ns": 21.04, "far": "all measured", "far_ns": 64.4,
+             "pairs_of_node": 28},
             "A cache line takes 21.0 ns within a cluster (L2), 64.4 ns across the node.",
         ),
         (
             "latency",
-            {"near": "L3", "near_ns": 76.7, "far": "L3", "far_ns": 76.7, "pairs": 1},
+            {"near": "L3", "near_ns": 76.7, "far": "L3", "far_ns": 76.7, "pairs_of_node": 1},
             "A cache line takes 76.7 ns from one CPU to the other.",
+        ),
+        (
+            "latency",
+            {"near": "L3", "near_ns": 3.99e6, "far": "L3", "far_ns": 3.99e6, "pairs_of_node": 6},
+            "A cache line takes 3.99 ms below one L3 cache.",
         ),
         (
             "who ran where",

@@ -266,3 +266,14 @@ def test_a_studys_plan_of_pairs_is_brief_by_fewer_pairs_and_samples(
     plan, settings = plan_of(topology, which)
     assert plan.name == name
     assert (settings.precision is not None) == precise
+
+
+def test_pairs_are_left_out_when_the_time_is_up(tmp_path: Path, eight: Node) -> None:
+    program = fake(tmp_path, says(PAIR) + "\nexec sleep 1000")
+    plan = named(eight, (0, 1), (0, 2), (1, 2))
+    settings = LatencySettings(samples=10, precision=None, limit_s=0.0)
+    content = measure(eight, plan, settings, Seen(), program)
+    assert [pair.cpus for pair in content.pairs] == [(0, 1)]
+    assert [pair.cpus for pair in content.left_out] == [(0, 2), (1, 2)]
+    assert {pair.reason for pair in content.left_out} == {"the time was up"}
+    assert not content.interrupted
