@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from matplotlib.figure import Figure
@@ -35,7 +35,7 @@ class Drawing:
     """A figure.
 
     `name` is the file's name without its ending, `title` the subject, `caption` how to read it,
-    and `alt` describes it for people who do not see it.
+    and `alt` describes it for people who do not see it. `tooltips` are by the gid of a mark.
     """
 
     name: str
@@ -43,6 +43,7 @@ class Drawing:
     caption: str
     alt: str
     figure: Figure
+    tooltips: Mapping[str, str] = field(default_factory=dict)
 
     def data(self, style: str) -> bytes:
         """Return the figure as `svg`, `pdf` or `png`; the same figure gives the same bytes."""

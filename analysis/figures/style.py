@@ -7,6 +7,7 @@ markers, their shapes and the hatches of bars say the same.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -24,6 +25,7 @@ SKY = "#56b4e9"
 VERMILION = "#d55e00"
 GREEN = "#009e73"
 PURPLE = "#cc79a7"
+ORANGE = "#e69f00"
 
 # Inches. Figures are as wide as a page of text or a screen's column; rows make them taller.
 WIDTH = 7.2
@@ -34,10 +36,10 @@ MAX_LETTERS = 48
 DPI = 150
 
 # It comes with matplotlib: figures are laid out the same on every machine.
-_FONT = "DejaVu Sans"
+FONT, FONT_SIZE = "DejaVu Sans", 8.0
 _STYLE: Any = {
-    "font.family": _FONT,
-    "font.size": 8.0,
+    "font.family": FONT,
+    "font.size": FONT_SIZE,
     "axes.titlesize": 8.0,
     "axes.titlelocation": "left",
     "axes.spines.top": False,
@@ -153,6 +155,30 @@ def cores_of(kind: str) -> str:
     return "all CPUs" if kind == ANY_KIND else f"{label_text(kind, 12)}-cores"
 
 
+# The mappings that most studies have; the others take the next colour and marker.
+_MAPPINGS = {
+    "unpinned": (BLACK, "o"),
+    "pcores-set": (BLUE, "s"),
+    "pcores-pin": (SKY, "^"),
+    "ecores-set": (VERMILION, "D"),
+    "ecores-pin": (ORANGE, "v"),
+}
+# Their numbers have no common divisor: there are as many pairs as their product.
+_MORE_COLOURS = (GREEN, PURPLE, BLUE, ORANGE, BLACK, VERMILION, SKY)
+_MORE_MARKERS = ("P", "X", "<", ">", "p", "h", "*", "d")
+
+
+def mapping_looks(mappings: Iterable[str]) -> dict[str, tuple[str, str]]:
+    """Return colour and marker of each mapping; the order of the others than the usual counts."""
+    names = dict.fromkeys(mappings)
+    others = [name for name in names if name not in _MAPPINGS]
+    more = {
+        name: (_MORE_COLOURS[at % len(_MORE_COLOURS)], _MORE_MARKERS[at % len(_MORE_MARKERS)])
+        for at, name in enumerate(others)
+    }
+    return {name: _MAPPINGS.get(name) or more[name] for name in names}
+
+
 def selection_style(selection: object) -> SelectionStyle:
     """Return how the cases of a selection look."""
     return next(
@@ -176,4 +202,4 @@ def label_text(text: str, most: int = MAX_LETTERS) -> str:
 
 @cache
 def _letters() -> frozenset[int]:
-    return frozenset(get_font(findfont(FontProperties(family=_FONT))).get_charmap())
+    return frozenset(get_font(findfont(FontProperties(family=FONT))).get_charmap())

@@ -1,0 +1,445 @@
+"""Every comparison of a study: in each configuration's row a mark and an interval for each mapping.
+
+Changes are ratios to the baseline, on an axis of their logarithms: twice the time and half of it
+are as far from no change.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+from matplotlib.ticker import MaxNLocator
+from numpy.typing import ArrayLike, NDArray
+
+from analysis.figures.drawing import Drawing, NotDrawn, sentences, why_not_measured
+from analysis.figures.layout import SCREEN, Layout, shortened, text_width, wrap
+from analysis.figures.rows import LEGEND_IN, LINE_IN, Entry, entry, legend_lines, put_legend
+from analysis.figures.style import BLACK, GREY, PALE, mapping_looks, marker_style
+from analysis.format.numbers import in_percent, signed_in_percent, signed_percents
+from analysis.objectives import Objective
+from analysis.overview.configurations import overviews_of
+from analysis.overview.grid import Cell, ConfigurationLine
+from analysis.results.case import grouped
+from analysis.results.sources import Results
+from analysis.verdict.model import Findings
+from analysis.words import figures as words
+from base.text import plural
+
+NAME = "comparisons"
+# Inches: a heading's height, a row's least one, and that of a mapping in a row of few rows, and of
+# many.
+_HEADING, _LEAST_ROW, _LANE, _NARROW_LANE = 0.19, 0.19, 0.085, 0.06
+_MANY_LANES = 60
+_ROW_GAP = 0.06
+_SIDE, _GAP = 0.08, 0.06
+# The part of the width that labels may take.
+_LABELS = 0.42
+_RIGHT, _MOST_ENTRY = 0.14, 2.6
+_LABEL_SIZE, _TICK_SIZE = 7.5, 7.0
+_MARKER = 4.6
+_MINUS = "\N{MINUS SIGN}"
+# Beyond this change, as the logarithm of a ratio, the axis is compressed away from 0, so that small
+# changes are seen beside large ones; and where that begins.
+_WIDE, _NEAR = math.log(1.35), 0.1
+# An interval may reach so many times as far as the farthest mark.
+_MOST_REACH = 1.5
+# Changes in per cent that may stand on a compressed axis, those to be there first first.
+_TICKS = (
+    0, 10, -10, 100, -50, 50, -20, 20, -90, 900, 5, -5, 300, -75, 9900, -99, 200, 30, -30, 2, -2,
+    400, -80, 1900, -95, 4900, 99900, 1, -1,
+)  # fmt: skip
+
+
+class _Mark(NamedTuple):
+    mapping: str
+    cell: Cell
+
+
+@dataclass(frozen=True)
+class _Row:
+    """A row, or the heading of those below it, which has no marks; `height` is in inches."""
+
+    label: str
+    configuration: str
+    marks: tuple[_Mark, ...]
+    height: float
+    is_heading: bool = False
+    is_first: bool = False
+
+
+def draw_comparisons(
+    results: Results, answer: Findings, objective: Objective, layout: Layout = SCREEN
+) -> Drawing | NotDrawn:
+    """Draw how each mapping changes an objective against its baseline, in each configuration."""
+    lines = [line for overview in overviews_of(answer) for line in overview.lines]
+    compared = [line for line in lines if line.is_compared(objective)]
+    name = NAME if objective == "time" else f"{NAME}-{_slug(objective)}"
+    title = words.COMPARISONS_TITLE.format(noun=objective.noun)
+    if not compared:
+        measured = any(line.cells_of(objective) for line in lines)
+        reason = words.NOTHING_COMPARED.format(noun=objective.noun)
+        if not measured:
+            reason = why_not_measured(results, answer.cases, [objective.field])
+        return NotDrawn(name, title, reason)
+    mappings = _lanes(compared, objective)
+    rows = _rows(compared, objective, mappings, layout)
+    cells = [mark.cell for row in rows for mark in row.marks]
+    scale = _scale_of(cells, answer.margin)
+    baseline = _baseline(compared, objective, layout)
+    axis = _axis_label(answer, objective, baseline)
+    entries = _legend(cells, mappings, layout, answer.margin)
+    figure, axes = _frame(rows, axis, layout.title_lines(title, layout.wide()), entries, layout)
+    _put_scale(axes, scale, axes.get_position().width * layout.wide())
+    _draw_lines(axes, answer.margin)
+    tooltips = _draw(axes, rows, mappings, scale, layout)
+    left_out = sum(bool(line.cells_of(objective)) for line in lines) - len(compared)
+    caption = sentences(
+        words.HOW_TO_READ.format(baseline=baseline, better="right" if objective.higher else "left"),
+        words.BAND.format(margin=in_percent(answer.margin, 6)),
+        words.HOLLOW if any(cell.outcome == "undecided" for cell in cells) else "",
+        words.COMPRESSED if scale.is_compressed else "",
+        words.CUT if _is_cut(cells, scale) else "",
+        words.WITHOUT_INTERVAL if any(math.isnan(cell.low) for cell in cells) else "",
+        words.NOTHING_THERE.format(count=plural(left_out, "configuration")) if left_out else "",
+    )
+    return Drawing(name, title, caption, _alt_text(rows, cells), figure, tooltips)
+
+
+def _is_cut(cells: Sequence[Cell], scale: _Scale) -> bool:
+    first, last = scale.limits
+    ends = [100 * (end - 1) for cell in cells for end in _ends(cell)]
+    return min(ends) < first or max(ends) > last
+
+
+def _slug(objective: Objective) -> str:
+    letters = "".join(c if c.isalnum() and c.isascii() else "-" for c in objective.lower())
+    return "-".join(filter(None, letters.split("-"))) or "printed"
+
+
+def _lanes(lines: Sequence[ConfigurationLine], objective: Objective) -> dict[str, int]:
+    """Return the compared mappings with their lanes, in the order of the columns."""
+    names = dict.fromkeys(
+        mapping
+        for line in lines
+        for mapping, cell in line.cells_of(objective).items()
+        if cell.is_compared
+    )
+    return {name: lane for lane, name in enumerate(names)}
+
+
+def _baseline(lines: Sequence[ConfigurationLine], objective: Objective, layout: Layout) -> str:
+    names = {
+        mapping
+        for line in lines
+        for mapping, cell in line.cells_of(objective).items()
+        if cell.outcome == "baseline"
+    }
+    return layout.name(names.pop()) if len(names) == 1 else "the baseline"
+
+
+def _axis_label(answer: Findings, objective: Objective, baseline: str) -> str:
+    estimands = {
+        case.comparisons[objective].difference.estimand
+        for case in answer.cases
+        if objective in case.comparisons
+    }
+    estimand = estimands.pop() if len(estimands) == 1 else "typical"
+    change = words.CHANGE_AXIS.format(estimand=estimand, noun=objective.noun, baseline=baseline)
+    better = words.MORE_IS_BETTER if objective.higher else words.LESS_IS_BETTER
+    return f"{change}; {better}"
+
+
+def _rows(
+    lines: Sequence[ConfigurationLine],
+    objective: Objective,
+    mappings: Mapping[str, int],
+    layout: Layout,
+) -> list[_Row]:
+    lanes = len(lines) * len(mappings)
+    lane = _LANE if lanes <= _MANY_LANES else _NARROW_LANE
+    height = max(_LEAST_ROW, len(mappings) * lane + _ROW_GAP)
+    rows: list[_Row] = []
+    for alike in grouped(lines, lambda line: (line.program, line.team)):
+        shared = " ".join(filter(None, (_program(alike[0], layout), alike[0].team)))
+        has_heading = len(alike) > 1
+        if has_heading:
+            rows.append(_Row(shared, shared, (), _HEADING, is_heading=True, is_first=True))
+        for line in alike:
+            under = _under(line, layout)
+            whole = " ".join(filter(None, (shared, under)))
+            marks = tuple(
+                _Mark(mapping, cell)
+                for mapping in mappings
+                if (cell := line.cells_of(objective).get(mapping)) and cell.is_compared
+            )
+            label = (under or shared) if has_heading else whole
+            rows.append(_Row(label, whole, marks, height, is_first=not has_heading))
+    return rows
+
+
+def _program(line: ConfigurationLine, layout: Layout) -> str:
+    """Return the name of a program, which may have its build and size behind it."""
+    app, space, rest = line.program.partition(" ")
+    return (
+        layout.name(line.program)
+        if line.program in layout.names
+        else (f"{layout.name(app)}{space}{rest}")
+    )
+
+
+def _under(line: ConfigurationLine, layout: Layout) -> str:
+    return ", ".join(layout.name(part) for part in line.under.split(", "))
+
+
+def _frame(
+    rows: Sequence[_Row],
+    axis: str,
+    title_lines: Sequence[str],
+    entries: Sequence[Entry],
+    layout: Layout,
+) -> tuple[Figure, Axes]:
+    """Return the figure with title, labels, the axis in words and legend."""
+    width = layout.wide()
+    most = _LABELS * width
+    labels = [text_width(row.label, _LABEL_SIZE) for row in rows if not row.is_heading]
+    left = _SIDE + _GAP + min(most, max(labels))
+    plot = width - left - _RIGHT
+    axis_lines = wrap(axis, width - 2 * _SIDE, _LABEL_SIZE)
+    body = sum(row.height for row in rows)
+    top = 0.06 + LINE_IN * len(title_lines) + (0.06 if title_lines else 0.0)
+    bottom = 0.32 + LINE_IN * len(axis_lines) + LEGEND_IN * legend_lines(entries, width)
+    height = top + body + bottom
+    figure = Figure(figsize=(width, height))
+    if title_lines:
+        where = _SIDE / width, 1 - 0.06 / height
+        figure.text(*where, "\n".join(title_lines), va="top", weight="bold")
+    axes = figure.add_axes((left / width, bottom / height, plot / width, body / height))
+    axes.set_ylim(body, 0)
+    axes.set_yticks([])
+    axes.spines["left"].set_visible(False)
+    _label_rows(axes, rows, left / plot, width)
+    # In the middle of the figure: the words are wider than a narrow panel.
+    figure.text(
+        0.5, (bottom - 0.25) / height, "\n".join(axis_lines), va="top", ha="center",
+        fontsize=_LABEL_SIZE,
+    )  # fmt: skip
+    put_legend(figure, entries)
+    return figure, axes
+
+
+def _draw_lines(axes: Axes, margin: float) -> None:
+    axes.axvspan(100 * (1 / (1 + margin) - 1), 100 * margin, color=PALE, linewidth=0, zorder=0)
+    axes.axvline(0, color=BLACK, linewidth=0.8, zorder=1)
+
+
+def _label_rows(axes: Axes, rows: Sequence[_Row], left: float, width: float) -> None:
+    """Write the labels; a heading may go on into the panel, where its row has no marks.
+
+    `left` is the labels' part of the figure, as a multiple of the panel's width.
+    """
+    edge = _SIDE / width - left
+    across = axes.get_yaxis_transform()
+    top = 0.0
+    for row in rows:
+        if row.is_first and top:
+            axes.plot(
+                [edge, 1], [top, top], transform=across, color=GREY, linewidth=0.5, clip_on=False
+            )
+        y = top + row.height / 2
+        if row.is_heading:
+            text = shortened(row.label, width - 2 * _SIDE, _LABEL_SIZE, "bold")
+            axes.text(
+                edge, y, text, transform=across, ha="left", va="center", fontsize=_LABEL_SIZE,
+                weight="bold", zorder=5,
+            )  # fmt: skip
+        else:
+            text = shortened(row.label, _LABELS * width, _LABEL_SIZE)
+            axes.annotate(
+                text, (0, y), (-72 * _GAP, 0), xycoords=across, textcoords="offset points",
+                ha="right", va="center", fontsize=_LABEL_SIZE, annotation_clip=False,
+            )  # fmt: skip
+        top += row.height
+
+
+def _legend(
+    cells: Sequence[Cell], mappings: Mapping[str, int], layout: Layout, margin: float
+) -> list[Entry]:
+    entries: list[Entry] = [
+        entry(
+            shortened(shown_mapping(mapping, layout), _MOST_ENTRY, _LABEL_SIZE),
+            marker_style(marker, 5, colour, colour),
+        )
+        for mapping, (colour, marker) in mapping_looks(mappings).items()
+    ]
+    if any(cell.outcome == "undecided" for cell in cells):
+        entries.append(entry("undecided", marker_style("o", 5, GREY, "white")))
+    return [*entries, Patch(facecolor=PALE, label=f"within ±{in_percent(margin, 6)} %")]
+
+
+def shown_mapping(mapping: str, layout: Layout) -> str:
+    """Return a mapping's name; of a guest's, those of its two parts."""
+    if mapping in layout.names:
+        return layout.name(mapping)
+    return "/".join(map(layout.name, mapping.split("/")))
+
+
+@dataclass(frozen=True)
+class _Scale:
+    """The axis of changes: its ends as logarithms of ratios, and where it begins to be compressed.
+
+    `near` is infinite where it is not compressed at all.
+    """
+
+    low: float
+    high: float
+    near: float
+
+    @property
+    def is_compressed(self) -> bool:
+        return self.near < math.inf
+
+    def places(self, percents: ArrayLike) -> NDArray[np.float64]:
+        """Return where changes in per cent stand, 0 at 0."""
+        shares = np.asarray(percents, dtype=float) / 100
+        # Matplotlib asks for places of less than nothing, too.
+        logs: NDArray[np.float64] = np.log1p(np.maximum(shares, -1 + 1e-12))
+        return np.arcsinh(logs / self.near) if self.is_compressed else logs
+
+    def percents(self, places: ArrayLike) -> NDArray[np.float64]:
+        """Return the changes in per cent at places."""
+        there = np.asarray(places, dtype=float)
+        logs = self.near * np.sinh(there) if self.is_compressed else there
+        return np.asarray(100 * np.expm1(logs), dtype=float)
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """The changes in per cent at both edges."""
+        start, end = self.places([100 * math.expm1(self.low), 100 * math.expm1(self.high)])
+        room = 0.04 * (end - start)
+        first, last = self.percents([start - room, end + room])
+        return float(first), float(last)
+
+
+def _scale_of(cells: Sequence[Cell], margin: float) -> _Scale:
+    """Return the scale on which all marks are seen, and their intervals as far as that allows."""
+    least = 2 * math.log1p(margin)
+    logs = [_log(cell.ratio) for cell in cells]
+    farthest = max([least, *(abs(log) for log in logs if math.isfinite(log))])
+    most = _MOST_REACH * farthest
+    ends = [_log(end) for cell in cells for end in _ends(cell)]
+    low, high = max(min(-least, *ends), -most), min(max(least, *ends), most)
+    return _Scale(low, high, _NEAR if max(-low, high) > _WIDE else math.inf)
+
+
+def _log(ratio: float) -> float:
+    return math.log(ratio) if ratio > 0 else -math.inf
+
+
+def _ends(cell: Cell) -> tuple[float, float]:
+    """Return the ends of a cell's interval as ratios; the ratio itself where there is none."""
+    return (cell.ratio, cell.ratio) if math.isnan(cell.low) else (cell.low, cell.high)
+
+
+def _put_scale(axes: Axes, scale: _Scale, inches: float) -> None:
+    first, last = scale.limits
+    axes.set_xscale("function", functions=(scale.places, scale.percents))
+    axes.set_xlim(first, last)
+    even = MaxNLocator(max(3, int(inches / 0.5))).tick_values(first, last)
+    start, end = scale.places([first, last])
+    per_unit = inches / (end - start)
+    ticks = [tick for tick in (_TICKS if scale.is_compressed else even) if first <= tick <= last]
+    ticks = _fitting(ticks, [per_unit * place for place in scale.places(ticks)])
+    axes.set_xticks(ticks, [_tick(tick) for tick in ticks], fontsize=_TICK_SIZE)
+    axes.set_xticks([], minor=True)
+
+
+def _tick(percent: float) -> str:
+    return f"{'+' if percent > 0 else ''}{percent:g}".replace("-", _MINUS)
+
+
+def _fitting(ticks: Sequence[float], places: Sequence[float]) -> list[float]:
+    """Return the ticks whose labels have room beside those before them; `places` are in inches."""
+    fitting: list[float] = []
+    taken: list[tuple[float, float]] = []
+    for tick, place in zip(ticks, places, strict=True):
+        half = text_width(_tick(tick), _TICK_SIZE) / 2 + 0.04
+        if all(place + half <= before or place - half >= after for before, after in taken):
+            taken.append((place - half, place + half))
+            fitting.append(tick)
+    return fitting
+
+
+def _draw(
+    axes: Axes, rows: Sequence[_Row], mappings: Mapping[str, int], scale: _Scale, layout: Layout
+) -> dict[str, str]:
+    """Draw the marks; return their tooltips by gid."""
+    looks = mapping_looks(mappings)
+    tooltips: dict[str, str] = {}
+    top = 0.0
+    for row in rows:
+        lane = (row.height - _ROW_GAP) / len(mappings)
+        for mark in row.marks:
+            y = top + _ROW_GAP / 2 + (mappings[mark.mapping] + 0.5) * lane
+            gid = f"comparison-{len(tooltips) + 1}"
+            _draw_mark(axes, mark.cell, y, looks[mark.mapping], scale.limits, gid)
+            tooltips[gid] = _tooltip(row, mark, layout)
+        top += row.height
+    return tooltips
+
+
+def _draw_mark(
+    axes: Axes,
+    cell: Cell,
+    y: float,
+    look: tuple[str, str],
+    limits: tuple[float, float],
+    gid: str,
+) -> None:
+    """Draw an interval and its mark as one line, so that one tooltip is of both."""
+    colour, marker = look
+    low, high = (100 * (end - 1) for end in _ends(cell))
+    first, last = limits
+    axes.plot(
+        [max(low, first), cell.percent, min(high, last)], [y] * 3, color=colour, linewidth=1.2,
+        marker=marker, markevery=[1], markersize=_MARKER, markeredgewidth=1.0,
+        markerfacecolor="white" if cell.outcome == "undecided" else colour, zorder=3, gid=gid,
+    )  # fmt: skip
+    for is_cut, edge, arrow in ((low < first, first, "<"), (high > last, last, ">")):
+        if is_cut:
+            axes.plot(
+                [edge], [y], marker=arrow, color=colour, markersize=_MARKER, clip_on=False, zorder=3
+            )
+
+
+def _tooltip(row: _Row, mark: _Mark, layout: Layout) -> str:
+    cell, mapping = mark.cell, shown_mapping(mark.mapping, layout)
+    if math.isnan(cell.low):
+        change = signed_in_percent(cell.ratio - 1, 3)
+        text = words.MARK.format(change=change.replace("-", _MINUS))
+    else:
+        change, (low, high) = signed_percents(cell.ratio - 1, cell.low - 1, cell.high - 1)
+        text = words.MARK_WITH_INTERVAL.format(change=change, low=low, high=high)
+        text = text.replace("-", _MINUS)
+    return f"{row.configuration}, {mapping}: {text}, {cell.outcome}"
+
+
+def _alt_text(rows: Sequence[_Row], cells: Sequence[Cell]) -> str:
+    counts = Counter(cell.outcome for cell in cells)
+    least, most = (
+        signed_in_percent(end(cell.ratio for cell in cells) - 1, 3) for end in (min, max)
+    )
+    return words.COMPARISONS_ALT.format(
+        comparisons=plural(len(cells), "comparison"),
+        configurations=plural(sum(not row.is_heading for row in rows), "configuration"),
+        outcomes=", ".join(f"{count} {outcome}" for outcome, count in counts.items()),
+        low=least,
+        high=most,
+    )
