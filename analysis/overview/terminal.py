@@ -101,18 +101,36 @@ def grid_caption(
 
     `also` stands in brackets.
     """
+    parts = (
+        shared_words(findings, overview),
+        runs_a_case(findings),
+        change_words(findings, overview, objective, also),
+    )
+    return one_line("; ".join(filter(None, parts)))
+
+
+def change_words(
+    findings: Findings,
+    overview: Overview,
+    objective: Objective,
+    also: str = "",
+    *,
+    level: bool = True,
+) -> str:
+    """Return what a grid's numbers are: `change of typical time in %, 95 % intervals`.
+
+    `also` stands in brackets; the confidence level is left out where `level` says so.
+    """
     samples = (case.samples.get(objective) for case in findings.cases)
     typical = any(sample and not isnan(sample.typical) for sample in samples)
     estimand = "typical" if typical else "mean"
     brackets = f" ({also})" if also else ""
     if overview.is_compared(objective):
-        unit = f"in %{_against(overview, objective)}, 95 % intervals"
+        unit = f"in %{_against(overview, objective)}{', 95 % intervals' if level else ''}"
         numbers = f"change of {estimand} {objective.noun}{brackets} {unit}"
     else:
         numbers = f"{estimand} {objective.noun}{brackets}"
-    direction = "more is better" if objective.higher else ""
-    parts = (shared_words(findings, overview), _runs(findings), numbers, direction)
-    return one_line("; ".join(filter(None, parts)))
+    return f"{numbers}; more is better" if objective.higher else numbers
 
 
 def _against(overview: Overview, objective: Objective) -> str:
@@ -128,7 +146,8 @@ def _against(overview: Overview, objective: Objective) -> str:
     return f" against {' or '.join(dict.fromkeys(chain.from_iterable(baselines)))}"
 
 
-def _runs(findings: Findings) -> str:
+def runs_a_case(findings: Findings) -> str:
+    """Return how many runs a case has: `10 runs a case`; empty where nobody knows."""
     counts = {
         case.summary.n
         for case in findings.cases

@@ -145,7 +145,7 @@ def _in_brackets(energy: Cell | None) -> str:
     if energy is None or energy.outcome in ("left out", "absent"):
         return ""
     if math.isnan(energy.ratio):
-        return f" ({_with_unit(energy.centre, ENERGY)})"
+        return f" ({with_unit(energy.centre, ENERGY)})"
     return f" ({signed(energy.percent, _decimals(energy.percent, energy.reach, True))})"
 
 
@@ -157,7 +157,7 @@ def cell_parts(cell: Cell, objective: Objective, form: Form = "long") -> _Parts:
     if cell.outcome in ("left out", "absent"):
         return _Parts("n/a", "", "faint")
     if math.isnan(cell.ratio):
-        value = "" if math.isnan(cell.centre) else _with_unit(cell.centre, objective)
+        value = "" if math.isnan(cell.centre) else with_unit(cell.centre, objective)
         if cell.outcome == "not compared":
             return _Parts(f"{NOT_COMPARED} {value}", "", "faint")
         return _Parts(value, "", "plain")
@@ -190,7 +190,7 @@ def cell_text(cell: Cell, objective: Objective) -> str:
     return f"{parts.value}{parts.behind}"
 
 
-def _with_unit(value: float, objective: Objective) -> str:
+def with_unit(value: float, objective: Objective) -> str:
     """Return a mean with three digits, noughts at the end included, and its unit."""
     text = three_digits(value)
     if "e" not in text and 1e-4 <= abs(value) < 999.5:
@@ -211,6 +211,17 @@ def _interval(cell: Cell, decimals: int, form: Form) -> str:
     if abs(lopsided) < _ALIKE[form] * 10**-decimals:
         return _reach(cell.reach, decimals)
     return f" {_TO.join(_ends(cell, decimals))}"
+
+
+def ends_in_words(cell: Cell) -> str:
+    """Return a cell's change with both ends of its interval: `+1.2 % (95 %: -0.1 to +2.5)`."""
+    if math.isnan(cell.ratio):
+        return ""
+    if math.isnan(cell.reach):
+        return f"{signed(cell.percent, 1)} %"
+    decimals = _decimals(cell.percent, cell.reach, False)
+    low, high = _ends(cell, decimals)
+    return f"{signed(cell.percent, decimals)} % (95 %: {low} to {high})"
 
 
 def _ends(cell: Cell, decimals: int) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""How the page shows cases: as cells of the grid, and in one table of means."""
+"""The table of means as the page shows it."""
 
 from __future__ import annotations
 
@@ -7,18 +7,9 @@ from dataclasses import replace
 from itertools import chain
 
 from analysis.format.table import Table
-from analysis.overview.grid import Cell
 
 # A cell without a number; a note's marker may follow.
 _ABSENT = re.compile(r"(n/a|-)( \(\w+\))?$")
-
-
-def cell_class(cell: Cell) -> str:
-    """Return the classes that colour a cell of the grid: `better better-2`."""
-    name = cell.outcome.replace(" ", "-")
-    if cell.outcome not in ("better", "worse"):
-        return name
-    return f"{name} {name}-{1 + cell.strength}"
 
 
 def measured_columns(means: Table) -> Table:
@@ -33,6 +24,6 @@ def measured_columns(means: Table) -> Table:
     ]
     cells = tuple(tuple(row[at] for at in shown) for row in means.cells)
     kept = tuple(means.columns[at] for at in shown)
-    ends = {text.rpartition(" ")[2] for text in (*(c.name for c in kept), *chain(*cells))}
+    ends = {text.rpartition(" ")[2] for text in (*(column.name for column in kept), *chain(*cells))}
     notes = tuple(note for note in means.notes if not note[0] or f"({note[0]})" in ends)
     return replace(means, columns=kept, cells=cells, notes=notes)

@@ -5,11 +5,9 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
-from typing import TypeVar
 from urllib.parse import quote_from_bytes
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
@@ -20,26 +18,29 @@ from analysis.affinity.experiments import affinity
 from analysis.answer import Answer, analyze
 from analysis.compare.side_by_side import compare_programs
 from analysis.compare.tables import compare_tables
-from analysis.figures.drawing import Drawing, NotDrawn
+from analysis.figures.drawing import Drawing
 from analysis.figures.drift import draw_drift
 from analysis.figures.gallery import affinity_figures, table_figures
 from analysis.figures.overview import draw_overview_plane
 from analysis.findings.answers import Answers, answers_of
 from analysis.format.numbers import three_digits
 from analysis.format.table import Column, Table, shared_notes
-from analysis.objectives import Objective
 from analysis.overview.configurations import overviews_of
-from analysis.overview.grid import Overview
-from analysis.overview.lines import Entry, entries, next_entry
-from analysis.overview.terminal import grid_caption
-from analysis.overview.text import cell_text
 from analysis.records.files import write_file
 from analysis.report import sentences
 from analysis.report.affinity import experiments
-from analysis.report.cases import cell_class, measured_columns
+from analysis.report.cases import measured_columns
 from analysis.report.exclusions import excluded_runs, missing, places_of
-from analysis.report.reproduction import reproduction
-from analysis.results.case import grouped
+from analysis.report.first_screen import first_screen
+from analysis.report.grid import sections_of
+from analysis.report.pictures import (
+    Picture,
+    explained_once,
+    picture_of,
+    picture_or_reason,
+    pictures_by_place,
+)
+from analysis.report.reproduction import citations, reproduction
 from analysis.results.instruments import instrument_tables, proof_sentence
 from analysis.results.node_files import node_sheets
 from analysis.results.sources import Results, open_results
@@ -47,7 +48,6 @@ from analysis.tables.means import tables_of_cases
 from analysis.verdict.model import Findings
 from analysis.verdict_text.document import tables_of
 from analysis.verdict_text.legend import drift_notes, outcome_notes
-from analysis.words.overview import DECISION
 from analysis.words.verdict import program_notes
 from base.errors import UserError
 from base.text import as_typed, printable
@@ -57,27 +57,12 @@ _HERE = Path(__file__).parent
 # A table's take some 150 KB and a quarter of a second. With so many, the report of 100 000 runs of
 # 1000 cases is made within ten seconds and has less than three megabytes (`make bench`).
 MAX_PICTURED = 9
-# The style sheet switches between so many grids.
-MAX_SWITCHED = 8
 # What stands for itself in a data URI, and in an attribute of HTML.
 _KEPT = " !$()*+,/:;=?@[]|"
 _UNBROKEN = re.compile(r"(?<=[0-9]) (?=(?:%|[GM]Hz\b|[mn]s\b|million\b|to [0-9]))")
-_SENTENCES = re.compile(r"\S.*?[.](?= |$)")
+# A hyphen before a number that nothing stands before: dates, ranges and names have others.
+_MINUS = re.compile(r"(?<![\w.-])-(?=[0-9])")
 _CODE = re.compile("`([^`]+)`")
-
-Of = TypeVar("Of")
-
-
-@dataclass(frozen=True)
-class Picture:
-    """A figure of the page: what drawing it was, with its bytes as a data: URI."""
-
-    title: str
-    caption: str
-    alt: str
-    uri: str
-    width: int
-    height: int
 
 
 def write_report(source: str, into: Path | None = None) -> Path:
@@ -103,16 +88,14 @@ def report_html(
     `answers` are those beyond one configuration. It has the figures of the first `pictured` tables.
     """
     measured = affinity(results, answer)
-    of_tables = _pictures(table_figures(results, answer, range(len(answer.tables))[:pictured]))
-    of_experiments = _pictures(affinity_figures(results, measured)) if measured else {}
-    drift = _picture(draw_drift(results, answer))
+    drawn = table_figures(results, answer, range(len(answer.tables))[:pictured])
+    of_experiments = affinity_figures(results, measured) if measured else ()
     places = places_of(answer)
     sheets = node_sheets(results)
     overviews = overviews_of(answer)
     means = tables_of_cases(results.cases, results.footnotes, off=results.off, share_notes=True)
     tables = list(map(measured_columns, means))
-    again = reproduction(results, places, sheets)
-    said, *others = _by_label(entries(results, answer, answers, overviews))
+    names = sections_of(overviews)
     return _template().render(
         results=results,
         answer=answer,
@@ -120,53 +103,33 @@ def report_html(
         days=" to ".join(dict.fromkeys(results.days or ())),
         question=results.title,
         sheets=sheets,
-        overviews=overviews,
-        objectives=_objectives(overviews),
+        first=first_screen(results, answer, answers, overviews),
         legend=sentences.legend(overviews, answer),
-        said=said[1],
-        remarks=others,
-        undecided=next_entry(results, answer).parts[1:],
         plane=_plane(results, answer),
         # `analyze` and `tables_of_cases` group the cases alike.
-        tables=list(zip(answer.tables, tables, strict=True)),
+        tables=[(at + 1, answer.tables[at], tables[at]) for at in _in_order(names, len(tables))],
+        names=names,
         shared=list(shared_notes(tables)),
-        of_tables=_explained_once(of_tables),
+        of_tables=explained_once(pictures_by_place(drawn, "t")),
         most_pictured=pictured,
         experiments=experiments(results, measured, answer) if measured else [],
-        of_experiments=of_experiments,
+        of_experiments=pictures_by_place(of_experiments, "e"),
         programs=compare_programs(results, answer),
-        drift=drift,
+        drift=picture_or_reason(draw_drift(results, answer), "d"),
         outliers=_outliers(answer),
         excluded=excluded_runs(results, places),
         missing=missing(results, places, sheets),
         instruments=list(
             zip(results.proofs.values(), instrument_tables(results.proofs), strict=True)
         ),
-        again=again,
+        again=reproduction(results, places, sheets),
+        citations=citations(results),
     )
 
 
-def _by_label(said: Iterable[Entry]) -> list[tuple[str, list[str]]]:
-    """Return the texts of entries by label, the decision's first."""
-    labels = grouped(said, lambda entry: entry.label)
-    labels.sort(key=lambda alike: alike[0].label != DECISION)
-    return [(alike[0].label, [entry.text for entry in alike]) for alike in labels]
-
-
-def _pictures(
-    drawn: Iterable[tuple[Of, Drawing | NotDrawn]],
-) -> dict[Of, list[Picture | NotDrawn]]:
-    """Return the figures of each table or experiment; of each its bytes are kept, no more."""
-    pictures: dict[Of, list[Picture | NotDrawn]] = {}
-    for of, each in drawn:
-        pictures.setdefault(of, []).append(_picture(each))
-    return pictures
-
-
-def _objectives(overviews: Sequence[Overview]) -> list[Objective]:
-    """Return the objectives that a reader can choose from; the tables have all means."""
-    found = {of.identity: of for overview in overviews for of in overview.shown}
-    return list(found.values())[:MAX_SWITCHED]
+def _in_order(names: Iterable[int], count: int) -> list[int]:
+    """Return the places of the tables in the order of the grid; those not in it stand last."""
+    return list(dict.fromkeys([*names, *range(count)]))
 
 
 def _plane(results: Results, answer: Answer) -> Picture | None:
@@ -175,44 +138,7 @@ def _plane(results: Results, answer: Answer) -> Picture | None:
     Where energy was not measured, the remarks say why.
     """
     drawn = draw_overview_plane(results, answer) if len(answer.tables) > 1 else None
-    picture = _picture(drawn) if isinstance(drawn, Drawing) else None
-    return picture if isinstance(picture, Picture) else None
-
-
-def _explained_once(
-    of_tables: Mapping[int, Sequence[Picture | NotDrawn]],
-) -> dict[int, list[Picture | NotDrawn]]:
-    """Return the pictures; a sentence on how they are read stands below the first of them only.
-
-    So does the reason why one is not drawn.
-    """
-    said: set[tuple[str, str]] = set()
-    pictures: dict[int, list[Picture | NotDrawn]] = {}
-    for at, of_table in of_tables.items():
-        pictures[at] = []
-        for each in of_table:
-            if isinstance(each, Picture):
-                pictures[at].append(_with_news(each, said))
-            elif (each.title, each.reason) not in said:
-                said.add((each.title, each.reason))
-                pictures[at].append(each)
-    return pictures
-
-
-def _with_news(picture: Picture, said: set[tuple[str, str]]) -> Picture:
-    """Return a picture with the sentences of its caption that are not in `said`; add them there."""
-    of = [(picture.title, text) for text in _SENTENCES.findall(picture.caption)]
-    caption = " ".join(text for title, text in of if (title, text) not in said)
-    said.update(of)
-    return replace(picture, caption=caption)
-
-
-def _picture(drawn: Drawing | NotDrawn) -> Picture | NotDrawn:
-    if isinstance(drawn, NotDrawn):
-        return drawn
-    width, height = drawn.figure.get_size_inches() * 96
-    uri = _data_uri(drawn.data("svg"))
-    return Picture(drawn.title, drawn.caption, drawn.alt, uri, round(width), round(height))
+    return picture_of(drawn, "p") if isinstance(drawn, Drawing) else None
 
 
 def _data_uri(svg: bytes) -> str:
@@ -228,7 +154,8 @@ def _title(results: Results) -> str:
     if results.runs is None:
         return results.name
     frame = results.runs.frame
-    names = (", ".join(map(str, frame[of].dropna().unique())) for of in ("study", "node_id"))
+    columns = ("study", "node_id")
+    names = (", ".join(map(str, frame[column].dropna().unique())) for column in columns)
     return " on ".join(filter(None, names)) or results.name
 
 
@@ -246,7 +173,7 @@ def _outliers(findings: Findings) -> Table:
     columns = (
         Column("table"),
         Column("row", right=False),
-        Column("of", right=False),
+        Column("measure", right=False),
         Column("repetition"),
         Column("value"),
         Column("deviations away"),
@@ -271,6 +198,7 @@ def _template() -> Template:
     environment.filters |= {
         "as_typed": as_typed,
         "data_uri": _data_uri,
+        "minus": _with_minus,
         "prose": _prose,
     }
     style, script = (
@@ -281,9 +209,6 @@ def _template() -> Template:
         "style_digest": _digest(style),
         "script": script,
         "script_digest": _digest(script),
-        "cell_class": cell_class,
-        "cell_text": cell_text,
-        "grid_caption": grid_caption,
         # Templates build the sentences and tables of an answer themselves.
         "sentences": sentences,
         "recommendation": recommendation,
@@ -304,13 +229,18 @@ def _visible(value: object) -> object:
     return printable(value, allowed="\n")
 
 
+def _with_minus(text: str) -> str:
+    """Return a text whose negative numbers have a minus sign."""
+    return _MINUS.sub("\N{MINUS SIGN}", text)
+
+
 def _prose(sentence: str) -> Markup:
     """Return a sentence, escaped, with what stands between backticks as code.
 
-    Outside of code, numbers stay on one line with what follows them.
+    Outside of code, numbers have minus signs, and stay on one line with what follows them.
     """
     parts = _CODE.split(escape(_visible(sentence)))
-    parts[::2] = [_UNBROKEN.sub("\N{NO-BREAK SPACE}", part) for part in parts[::2]]
+    parts[::2] = [_UNBROKEN.sub("\N{NO-BREAK SPACE}", _with_minus(part)) for part in parts[::2]]
     parts[1::2] = [f"<code>{part}</code>" for part in parts[1::2]]
     return Markup("".join(parts))
 

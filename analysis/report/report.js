@@ -5,8 +5,13 @@
 // A cell's number stands at its beginning; a note's marker or a unit may follow.
 const NUMBER = /^[-+]?\d+(\.\d+)?(e[-+]?\d+)?(?=$|[ (])/;
 
+// Numbers below 0 have a minus sign, not a hyphen.
+function plain(text) {
+  return text.trim().replaceAll("\u2212", "-");
+}
+
 function keyOf(row, column, numeric) {
-  const text = row.cells[column].textContent.trim();
+  const text = plain(row.cells[column].textContent);
   const number = numeric ? text.match(NUMBER) : null;
   return number ? Number(number[0]) : text;
 }
@@ -53,12 +58,28 @@ function select(name, filters) {
   return list;
 }
 
+// A row does not repeat what the row above says, which may be hidden.
+function nameAgain(body) {
+  let above = [];
+  [...body.rows].filter((row) => !row.hidden).forEach((row) => {
+    const names = [...row.querySelectorAll("th")];
+    let same = true;
+    names.forEach((name, at) => {
+      same = same && !name.querySelector("a") && above[at] === name.textContent;
+      name.classList.toggle("same", same);
+    });
+    row.classList.toggle("first", !names[0].classList.contains("same"));
+    above = names.map((name) => name.textContent);
+  });
+}
+
 function applyFilters(lists) {
   const shown = new Set();
   rows.forEach((row) => {
     row.hidden = lists.some((list) => list.value && list.value !== row.dataset[list.dataset.name]);
     if (!row.hidden) shown.add(row.querySelector("a").hash);
   });
+  document.querySelectorAll("table.grid tbody").forEach(nameAgain);
   rows.forEach((row) => {
     const section = document.querySelector(row.querySelector("a").hash);
     section.hidden = !shown.has(`#${section.id}`);

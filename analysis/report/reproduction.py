@@ -15,6 +15,7 @@ from analysis.records.race_records import rule_of
 from analysis.report.exclusions import Place
 from analysis.results.node_files import NodeSheet, kinds_option
 from analysis.results.sources import Results
+from analysis.words import report as words
 from base.reading import number_or_nan
 from configs.results_folder import APPS, STUDY_FILE
 from runners.records.status import SKIPPED
@@ -160,3 +161,12 @@ def _rule(rule: object) -> str:
             "of times was decided or no time was left."
         )
     return ""
+
+
+def citations(results: Results) -> list[str]:
+    """Return what to cite: the program, and the publication whose study results redo or are."""
+    if results.is_published:
+        return [words.CITATION, words.PUBLICATION.format(how=words.PUBLISHED)]
+    studies = () if results.runs is None else results.runs.frame["study"].dropna().unique()
+    redone = any(str(study).split("-")[0] == "paper" for study in studies)
+    return [words.CITATION, *([words.PUBLICATION.format(how=words.REDONE)] if redone else [])]

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timezone
+from typing import NamedTuple
 
-from analysis.format.numbers import in_percent
+from analysis.format.numbers import in_percent, signed_percent
 from analysis.format.table import joined
-from analysis.overview.grid import OUTCOMES, Overview
+from analysis.overview.grid import Overview
 from analysis.overview.text import signs
 from analysis.results.node_files import NodeSheet
 from analysis.results.sources import Results
-from analysis.verdict.model import Findings
-from base.text import plural
+from analysis.verdict.model import Decision, Findings, TableFindings
+from base.text import one_line, plural
 
 
 def extent(results: Results, findings: Findings) -> str:
@@ -35,8 +36,16 @@ def extent(results: Results, findings: Findings) -> str:
     return f"{text}, {_dates(started.min(), started.max())}" if len(started) else text
 
 
-def legend(overviews: Sequence[Overview], findings: Findings) -> str:
-    """Return what the colours of the grid mean, of those that are there."""
+class Key(NamedTuple):
+    """An entry of the grid's legend: the classes of the cells, their sign, and what it means."""
+
+    classes: str
+    sign: str
+    meaning: str
+
+
+def legend(overviews: Sequence[Overview], findings: Findings) -> list[Key]:
+    """Return what the colours and signs of the grid mean, of those that are there."""
     cells = [
         cell
         for overview in overviews
@@ -44,24 +53,20 @@ def legend(overviews: Sequence[Overview], findings: Findings) -> str:
         for cell in overview.cells_of(objective)
     ]
     words = {cell.outcome for cell in cells}
-    parts = [
-        text
-        for word, text in (
-            ("better", "blue: better"),
-            ("worse", "orange: worse"),
-            ("equivalent", f"= grey: alike, surely within {in_percent(findings.margin, 6)} %"),
-            ("undecided", "? hatched: undecided"),
-        )
-        if word in words
-    ]
-    parts += [f"{sign}: {meaning}" for sign, meaning in signs(cells).items()]
-    changes = "Changes in % of the baseline. " if words.intersection(OUTCOMES) else ""
-    return f"{changes}{'; '.join(parts)}." if parts else ""
+    margin = in_percent(findings.margin, 6)
+    keys = (
+        Key("better better-2", "", "better"),
+        Key("worse worse-2", "", "worse"),
+        Key("equivalent", "=", f"alike: surely within {margin} %"),
+        Key("undecided", "?", "undecided"),
+    )
+    shown = [key for key in keys if key.classes.split()[0] in words]
+    return shown + [Key("", sign, meaning) for sign, meaning in signs(cells).items()]
 
 
 def _dates(first: float, last: float) -> str:
     try:
-        start, end = (datetime.fromtimestamp(at, timezone.utc) for at in (first, last))
+        start, end = (datetime.fromtimestamp(moment, timezone.utc) for moment in (first, last))
     except (OverflowError, ValueError, OSError):
         return "at times that cannot be"
     return f"from {start:%Y-%m-%d %H:%M} to {end:%Y-%m-%d %H:%M} UTC"
@@ -71,3 +76,27 @@ def node_alt(node: NodeSheet) -> str:
     """Return what lstopo's picture of a node shows, in words."""
     shown = joined(f"{what}: {text}" for what, text in node.summary)
     return f"The packages, caches, cores and CPUs of {node.name} as boxes in boxes. {shown}"
+
+
+def outcomes(table: TableFindings) -> str:
+    """Return what was decided on a program in the objective to look at first, by configuration."""
+    first = [found for found in table.decisions if found.objective in table.compared_by[:1]]
+    choices = [_choice(decision) for decision in first]
+    if len(set(choices)) == 1:
+        return choices[0]
+    several = len({decision.governor for decision in first}) > 1
+    named = [
+        f"{decision.governor}: {choice}" if several else choice
+        for decision, choice in zip(first, choices, strict=True)
+    ]
+    return "; ".join(dict.fromkeys(named))
+
+
+def _choice(decision: Decision) -> str:
+    if decision.best is None:
+        return decision.choice
+    mapping = decision.best.full_mapping
+    choice = f"{decision.choice} {mapping}" if decision.choice != "leave" else "leave unpinned"
+    if decision.gain is None:
+        return one_line(choice)
+    return one_line(f"{choice}, {signed_percent(decision.gain.ratio - 1)}")

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
 from playwright.sync_api import Browser, Page, sync_playwright
@@ -15,7 +16,9 @@ from tests.support.tools import need_tool
 
 # The names of tools/packages.sh.
 NAMES = ("chromium", "chromium-browser", "google-chrome")
-PHONE, DESKTOP = (360, 740), (1280, 900)
+PHONE, TABLET, DESKTOP, WIDE = (360, 740), (768, 1024), (1280, 800), (1920, 1080)
+SIZES = {"phone": PHONE, "tablet": TABLET, "desktop": DESKTOP, "wide": WIDE}
+Scheme = Literal["light", "dark"]
 
 
 @dataclass
@@ -40,10 +43,12 @@ def open_browser() -> Iterator[Browser]:
 
 
 @contextmanager
-def visit(browser: Browser, file: Path, size: tuple[int, int] = DESKTOP) -> Iterator[Visit]:
-    """Open a file in a window of this size."""
+def visit(
+    browser: Browser, file: Path, size: tuple[int, int] = DESKTOP, scheme: Scheme = "light"
+) -> Iterator[Visit]:
+    """Open a file in a window of this size, with the colours that a reader prefers."""
     width, height = size
-    context = browser.new_context(viewport={"width": width, "height": height})
+    context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
     page = context.new_page()
     visited = Visit(page)
     page.on("request", lambda request: visited.requests.append(request.url))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from playwright.sync_api import Browser
 
 from analysis.report.page import write_report
 from tests.analysis.advice.simulated_race import GAIN, write_results
-from tests.analysis.report.browser import DESKTOP, PHONE, barriers, visit
+from tests.analysis.report.browser import DESKTOP, PHONE, SIZES, WIDE, barriers, visit
 from tests.analysis.report.hostile import CONTROLS, EVIL, make_hostile_results
 from tests.analysis.report.made_results import DIGEST, make_results
 
@@ -43,14 +44,14 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_report("published:galante-2025", tmp_path_factory.mktemp("published"))
 
 
-@pytest.mark.parametrize("size", [PHONE, DESKTOP], ids=["phone", "desktop"])
+@pytest.mark.parametrize("size", SIZES.values(), ids=SIZES)
 @pytest.mark.parametrize(
-    ("which", "images"),
+    ("which", "figures"),
     [
         ("report", 4),
-        ("hostile", 4),
-        ("published", 4),
-        ("raced", 0),
+        ("hostile", 1),
+        ("published", 2),
+        ("raced", 1),
         ("affinity", 4),
         ("hostile_affinity", 3),
     ],
@@ -59,12 +60,13 @@ def test_a_report_loads_nothing_fits_and_passes_the_accessibility_check(
     browser: Browser,
     request: pytest.FixtureRequest,
     which: str,
-    images: int,
+    figures: int,
     size: tuple[int, int],
 ) -> None:
     file: Path = request.getfixturevalue(which)
     with visit(browser, file, size) as visited:
         loaded = visited.page.evaluate("[...document.images].map(i => [i.alt, i.naturalWidth])")
+        drawn = visited.page.locator("svg.drawn").count()
         width = visited.page.evaluate("document.documentElement.scrollWidth")
         hacked = visited.page.evaluate("typeof window.hacked")
         scripts = visited.page.evaluate("document.scripts.length")
@@ -72,11 +74,66 @@ def test_a_report_loads_nothing_fits_and_passes_the_accessibility_check(
 
     assert [url for url in visited.requests if not url.startswith("data:")] == [file.as_uri()]
     assert visited.complaints == []
-    assert len(loaded) >= images
+    assert drawn >= figures
     assert [alt for alt, pixels in loaded if not pixels] == []
     assert width <= size[0]
     assert (hacked, scripts) == ("undefined", 1)
     assert barred == ""
+
+
+@pytest.mark.parametrize("which", ["report", "affinity", "raced"])
+def test_a_dark_page_has_no_bright_area_and_enough_contrast(
+    browser: Browser, request: pytest.FixtureRequest, which: str
+) -> None:
+    with visit(browser, request.getfixturevalue(which), DESKTOP, "dark") as visited:
+        page = visited.page
+        page.evaluate("document.querySelectorAll('details').forEach(part => { part.open = true; })")
+        grounds = page.evaluate(
+            "[document.body, ...document.querySelectorAll('td, th, pre, figure')]"
+            ".map(part => getComputedStyle(part).backgroundColor)"
+        )
+        strokes = page.evaluate(
+            "[...document.querySelectorAll('svg.drawn:not(.paper)')]"
+            ".map(figure => getComputedStyle(figure).color)"
+        )
+        barred = barriers(page, DESKTOP)
+
+    parts = [list(map(float, re.findall(r"[0-9.]+", ground))) for ground in grounds]
+    # The fourth is how opaque it is.
+    assert all(sum(part[:3]) < 3 * 140 for part in parts if part[3:] != [0.0])
+    assert all(sum(map(int, re.findall(r"\d+", colour))) > 3 * 200 for colour in strokes)
+    assert barred == ""
+
+
+def test_a_phone_shows_all_mappings_of_a_configuration(browser: Browser, published: Path) -> None:
+    with visit(browser, published, PHONE) as visited:
+        cells = visited.page.locator("#grid-1-1 tbody tr").first.locator("td").all()
+        boxes = [box for cell in cells if (box := cell.bounding_box())]
+        names = [cell.evaluate("c => getComputedStyle(c, '::before').content") for cell in cells]
+
+    assert [name.strip('"') for name in names] == [
+        *("unpinned", "pcores-set", "pcores-pin"),
+        *("ecores-set", "ecores-pin"),
+    ]
+    assert len(boxes) == 5
+    assert all(box["x"] >= 0 and box["x"] + box["width"] <= PHONE[0] for box in boxes)
+    # Four lines of text: the configuration is seen without scrolling.
+    assert max(box["y"] + box["height"] for box in boxes) - boxes[0]["y"] < 120
+
+
+def test_the_first_screen_has_grid_and_picture_beside_each_other(
+    browser: Browser, published: Path
+) -> None:
+    for size in (DESKTOP, WIDE):
+        with visit(browser, published, size) as visited:
+            grid = visited.page.locator("#grid-1-1").bounding_box()
+            picture = visited.page.locator(".view > figure svg").first.bounding_box()
+        assert grid is not None
+        assert picture is not None
+        assert grid["x"] + grid["width"] <= picture["x"]
+        assert picture["x"] + picture["width"] <= size[0]
+        assert max(grid["y"], picture["y"]) < size[1] / 3
+        assert grid["y"] + grid["height"] <= size[1]
 
 
 def test_what_results_say_is_shown_as_text_and_never_run(browser: Browser, hostile: Path) -> None:
@@ -130,8 +187,8 @@ def test_the_first_screen_has_question_answer_and_node(browser: Browser, report:
     for size in (PHONE, DESKTOP):
         with visit(browser, report, size) as visited:
             for text in (
-                "To pin or not to pin?", "made up", "confine (pcores-set) in", "i5-13600K",
-                "lulesh x1 performance", "41.6 s",
+                "To pin or not to pin?", "made up", "Confine threads", "i5-13600K",
+                "performance", "41.6 s",
             ):  # fmt: skip
                 box = visited.page.get_by_text(text).first.bounding_box()
                 assert box is not None, text
@@ -179,18 +236,18 @@ def test_rows_and_sections_are_filtered_by_program_and_governor(
         page = visited.page
         page.get_by_label("program:").select_option("lu")
         page.get_by_label("governor:").select_option("powersave")
-        rows = page.locator(".of-1 tbody th").all()
-        shown = [row.inner_text() for row in rows if row.is_visible()]
-        sections = [of.is_visible() for of in page.locator("details.results").all()]
+        names = page.locator(".of-1 tbody th:not(.same)").all()
+        shown = [name.inner_text() for name in names if name.is_visible()]
+        sections = [part.is_visible() for part in page.locator("details.results").all()]
 
-    assert shown == ["lu x1 powersave", "lu x4 powersave"]
+    assert shown == ["lu", "x1", "powersave", "x4", "powersave"]
     assert sections == [False] * 4 + [True] * 2
 
 
 def test_a_deep_link_unfolds_what_it_leads_to(browser: Browser, report: Path) -> None:
     with visit(browser, report) as visited:
         page = visited.page
-        folded = [page.locator(of).is_visible() for of in ("#table-3", "#missing")]
+        folded = [page.locator(part).is_visible() for part in ("#table-3", "#missing")]
         # The browser tells the page of its new address later: that is waited for.
         page.get_by_role("link", name="mandelbrot x1 performance").first.click()
         page.locator("#table-3").wait_for(state="visible")

@@ -1,0 +1,154 @@
+"""What a reader sees first: the answer, the grids with a picture, levers, and what comes next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from analysis.answer import Answer
+from analysis.figures.comparisons import draw_comparisons
+from analysis.figures.drawing import Drawing
+from analysis.figures.layout import Layout
+from analysis.findings.answers import Answers
+from analysis.findings.glance import (
+    decision_overviews,
+    disturbed_of,
+    undecided_of,
+    why_no_decision,
+)
+from analysis.objectives import Objective
+from analysis.overview.grid import Overview, labels_of_verdicts
+from analysis.overview.lines import Entry, entries, next_entry
+from analysis.report.grid import Grid, constants, grids_of
+from analysis.report.pictures import Picture, picture_of
+from analysis.results.sources import Results
+from analysis.words import report as words
+from analysis.words.answer import race_answer, short_answer
+from analysis.words.overview import DECISION, LEVERS
+from base import PINSTUDY
+from base.text import plural
+
+# The style sheet switches between so many grids.
+MAX_SWITCHED = 8
+# Inches: the picture stands beside a grid of six columns.
+BESIDE_GRID = Layout(width=4.8)
+# A grid of more mappings has its picture below it.
+BESIDE_PICTURE = 5
+
+
+@dataclass(frozen=True)
+class View:
+    """The comparisons in one objective: grids, and their picture where one can be drawn."""
+
+    objective: Objective
+    grids: tuple[Grid, ...]
+    picture: Picture | None
+
+
+@dataclass(frozen=True)
+class Remark:
+    """A label with what it says; a text between backticks is a command line."""
+
+    label: str
+    texts: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class FirstScreen:
+    """The first screen: the answer, what it rests on, and what to do next.
+
+    A grid that `is_wide` leaves no room for its picture beside it. `constants` hold for all numbers
+    of the page; `remarks` are what a reader has to know.
+    """
+
+    answer: str
+    constants: tuple[str, ...]
+    views: tuple[View, ...]
+    is_wide: bool
+    levers: tuple[Remark, ...]
+    next_step: tuple[str, ...]
+    remarks: tuple[Remark, ...]
+
+
+def first_screen(
+    results: Results, answer: Answer, answers: Answers, overviews: Sequence[Overview]
+) -> FirstScreen:
+    """Return what the page shows before anything is unfolded."""
+    found = entries(results, answer, answers, overviews)
+    if answer.raced:
+        # The advice says it whole.
+        found = [entry for entry in found if entry.label != DECISION]
+    views = () if answer.raced else tuple(_views(results, answer, overviews))
+    grids = [grid for view in views for grid in view.grids]
+    return FirstScreen(
+        answer=_answer(answer, overviews),
+        constants=tuple(constants(answer, overviews)),
+        views=views,
+        is_wide=any(len(grid.columns) > BESIDE_PICTURE for grid in grids),
+        levers=tuple(_remarks(entry for entry in found if entry.label == LEVERS)),
+        next_step=tuple(_next(results, answer)),
+        remarks=tuple(_remarks(entry for entry in found if entry.label != LEVERS)),
+    )
+
+
+def objectives_of(overviews: Sequence[Overview]) -> list[Objective]:
+    """Return the objectives that a reader can choose from; the tables have all means."""
+    found = {
+        objective.identity: objective for overview in overviews for objective in overview.shown
+    }
+    return list(found.values())[:MAX_SWITCHED]
+
+
+def _answer(answer: Answer, overviews: Sequence[Overview]) -> str:
+    if answer.raced:
+        return race_answer(answer.decision_lines)
+    labels = labels_of_verdicts([line for overview in overviews for line in overview.lines])
+    decisions = decision_overviews(answer, labels)
+    return short_answer(decisions, why_no_decision(answer), disturbed_of(answer))
+
+
+def _views(results: Results, answer: Answer, overviews: Sequence[Overview]) -> Iterable[View]:
+    for at, objective in enumerate(objectives_of(overviews), 1):
+        drawn = draw_comparisons(results, answer, objective, BESIDE_GRID)
+        picture = picture_of(drawn, f"c{at}-") if isinstance(drawn, Drawing) else None
+        grids = tuple(grids_of(answer, overviews, objective, at))
+        yield View(objective, grids, picture)
+
+
+def _remarks(found: Iterable[Entry]) -> list[Remark]:
+    """Return entries by label; of a lever what it compares is the label."""
+    remarks: list[Remark] = []
+    for entry in found:
+        label, texts = entry.label, tuple(_texts(entry))
+        if label == LEVERS:
+            label, _, change = entry.text.partition(": ")
+            texts = (change,)
+        if remarks and remarks[-1].label == label:
+            remarks[-1] = Remark(label, (*remarks[-1].texts, *texts))
+        else:
+            remarks.append(Remark(label, texts))
+    return remarks
+
+
+def _texts(entry: Entry) -> list[str]:
+    """Return an entry on one line, its command line, if it has one, on another."""
+    lines = [part for part in entry.parts if part.startswith("`")]
+    said = "; ".join(part for part in entry.parts if part not in lines)
+    return [*([said] if said else []), *lines]
+
+
+def _next(results: Results, answer: Answer) -> list[str]:
+    """Return what to do next: a command, and why; or why nothing has to be done."""
+    entry = next_entry(results, answer)
+    if entry.parts:
+        return _texts(entry)
+    if answer.raced:
+        return []
+    if not results.made_here:
+        return [words.ELSEWHERE, f"`{PINSTUDY} run quick`"]
+    if disturbed_of(answer).is_node_disturbed:
+        return [words.QUIETEN, f"`{PINSTUDY} tune`"]
+    undecided = undecided_of(answer)
+    if undecided.comparisons and not undecided.count:
+        return [words.ALL_DECIDED.format(count=plural(undecided.comparisons, "comparison"))]
+    return []
