@@ -34,11 +34,10 @@ from analysis.words import figures as words
 from base.text import plural
 
 NAME = "comparisons"
-# Inches: a heading's height, a row's least one, and that of a mapping in a row of few rows, and of
-# many.
-_HEADING, _LEAST_ROW, _LANE, _NARROW_LANE = 0.19, 0.19, 0.085, 0.06
-_MANY_LANES = 60
-_ROW_GAP = 0.06
+# Inches: the height of a heading, of the least row, and between rows.
+_HEADING, _LEAST_ROW, _ROW_GAP = 0.19, 0.19, 0.05
+# That of a mapping's lane, by how many lanes there are in all.
+_LANES = ((40, 0.085), (80, 0.065), (math.inf, 0.045))
 _SIDE, _GAP = 0.08, 0.06
 # The part of the width that labels may take.
 _LABELS = 0.42
@@ -72,7 +71,6 @@ class _Row:
     marks: tuple[_Mark, ...]
     height: float
     is_heading: bool = False
-    is_first: bool = False
 
 
 def draw_comparisons(
@@ -163,26 +161,30 @@ def _rows(
     mappings: Mapping[str, int],
     layout: Layout,
 ) -> list[_Row]:
-    lanes = len(lines) * len(mappings)
-    lane = _LANE if lanes <= _MANY_LANES else _NARROW_LANE
-    height = max(_LEAST_ROW, len(mappings) * lane + _ROW_GAP)
+    """Return the rows, those of a program below its name; one alone has its whole name."""
+    height = max(_LEAST_ROW, len(mappings) * _lane(len(lines) * len(mappings)) + _ROW_GAP)
     rows: list[_Row] = []
-    for alike in grouped(lines, lambda line: (line.program, line.team)):
-        shared = " ".join(filter(None, (_program(alike[0], layout), alike[0].team)))
+    for alike in grouped(lines, lambda line: line.program):
+        program = _program(alike[0], layout)
         has_heading = len(alike) > 1
         if has_heading:
-            rows.append(_Row(shared, shared, (), _HEADING, is_heading=True, is_first=True))
+            rows.append(_Row(program, program, (), _HEADING, is_heading=True))
         for line in alike:
-            under = _under(line, layout)
-            whole = " ".join(filter(None, (shared, under)))
+            short = " ".join(filter(None, (line.team, _under(line, layout))))
+            whole = f"{program} {short}".rstrip()
+            cells = line.cells_of(objective)
             marks = tuple(
-                _Mark(mapping, cell)
+                _Mark(mapping, cells[mapping])
                 for mapping in mappings
-                if (cell := line.cells_of(objective).get(mapping)) and cell.is_compared
+                if mapping in cells and cells[mapping].is_compared
             )
-            label = (under or shared) if has_heading else whole
-            rows.append(_Row(label, whole, marks, height, is_first=not has_heading))
+            rows.append(_Row(short if has_heading else whole, whole, marks, height))
     return rows
+
+
+def _lane(lanes: int) -> float:
+    """Return the height of a lane, in inches, of so many: many are to fit on a page."""
+    return next(height for most, height in _LANES if lanes <= most)
 
 
 def _program(line: ConfigurationLine, layout: Layout) -> str:
@@ -248,8 +250,9 @@ def _label_rows(axes: Axes, rows: Sequence[_Row], left: float, width: float) -> 
     edge = _SIDE / width - left
     across = axes.get_yaxis_transform()
     top = 0.0
-    for row in rows:
-        if row.is_first and top:
+    for above, row in zip((None, *rows), rows, strict=False):
+        # A heading begins a program, and so does a row that has its whole name.
+        if above and (row.is_heading or row.label == row.configuration):
             axes.plot(
                 [edge, 1], [top, top], transform=across, color=GREY, linewidth=0.5, clip_on=False
             )

@@ -95,9 +95,9 @@ def test_every_mark_has_a_tooltip_with_its_value_and_interval(tmp_path: Path) ->
     assert all(f'<g id="{gid}">' in svg for gid in drawing.tooltips)
 
 
-def test_a_group_has_a_heading_and_one_alone_has_its_whole_name(tmp_path: Path) -> None:
+def test_a_program_has_a_heading_and_a_row_alone_has_its_whole_name(tmp_path: Path) -> None:
     of_both = Study(TIMES, governors=("performance", "powersave")).records()
-    assert texts(drawn(tmp_path / "two", of_both)) == ["lulesh x8", "performance", "powersave"]
+    assert texts(drawn(tmp_path / "two", of_both)) == ["lulesh", "x8 performance", "x8 powersave"]
     assert texts(drawn(tmp_path / "one", Study(TIMES).records())) == ["lulesh x8"]
 
 
@@ -106,7 +106,7 @@ def test_a_layout_gives_its_width_its_names_and_no_title_of_its_own(tmp_path: Pa
     names = {"pcores-set": "P set", "lulesh": "LULESH", "powersave": "saving"}
     drawing = drawn(tmp_path, records, Layout(width=89 / 25.4, names=names))
     assert drawing.figure.get_figwidth() == pytest.approx(89 / 25.4)
-    assert texts(drawing) == ["LULESH x8", "performance", "saving"]
+    assert texts(drawing) == ["LULESH", "x8 performance", "x8 saving"]
     assert not any("All comparisons" in text.get_text() for text in drawing.figure.texts)
     (legend,) = drawing.figure.legends
     assert "P set" in [text.get_text() for text in legend.get_texts()]
