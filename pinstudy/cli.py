@@ -38,7 +38,7 @@ GROUPS = {
         "verdict": "results",
         "tables": "tables",
         "runs": "results",
-        "figures": "results",
+        "figures": "figures",
         "report": "results",
         "compare": "results",
         "card": "results",

@@ -8,23 +8,32 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import NamedTuple
 
-import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
-from matplotlib.ticker import MaxNLocator
-from numpy.typing import ArrayLike, NDArray
 
-from analysis.figures.drawing import Drawing, NotDrawn, sentences, why_not_measured
+from analysis.figures.changes import MINUS, Scale, put_scale
+from analysis.figures.drawing import Drawing, NotDrawn, sentences, slug, why_not_measured
 from analysis.figures.layout import SCREEN, Layout, shortened, text_width, wrap
-from analysis.figures.rows import LEGEND_IN, LINE_IN, Entry, entry, legend_lines, put_legend
+from analysis.figures.rows import (
+    LEGEND_IN,
+    LINE_IN,
+    Entry,
+    entry,
+    legend_lines,
+    put_legend,
+    put_title,
+    shown_mapping,
+    shown_settings,
+)
 from analysis.figures.style import BLACK, GREY, PALE, mapping_looks, marker_style
 from analysis.format.numbers import in_percent, signed_in_percent, signed_percents
-from analysis.objectives import Objective
+from analysis.objectives import TIME, Objective
 from analysis.overview.configurations import overviews_of
 from analysis.overview.grid import Cell, ConfigurationLine
 from analysis.results.case import grouped
@@ -42,24 +51,18 @@ _SIDE, _GAP = 0.08, 0.06
 # The part of the width that labels may take.
 _LABELS = 0.42
 _RIGHT, _MOST_ENTRY = 0.14, 2.6
-_LABEL_SIZE, _TICK_SIZE = 7.5, 7.0
+_LABEL_SIZE = 7.5
 _MARKER = 4.6
-_MINUS = "\N{MINUS SIGN}"
-# Beyond this change, as the logarithm of a ratio, the axis is compressed away from 0, so that small
-# changes are seen beside large ones; and where that begins.
-_WIDE, _NEAR = math.log(1.35), 0.1
 # An interval may reach so many times as far as the farthest mark.
 _MOST_REACH = 1.5
-# Changes in per cent that may stand on a compressed axis, those to be there first first.
-_TICKS = (
-    0, 10, -10, 100, -50, 50, -20, 20, -90, 900, 5, -5, 300, -75, 9900, -99, 200, 30, -30, 2, -2,
-    400, -80, 1900, -95, 4900, 99900, 1, -1,
-)  # fmt: skip
 
 
 class _Mark(NamedTuple):
+    """A mark; `lane` is its place in the row's height, a part of it."""
+
     mapping: str
     cell: Cell
+    lane: float
 
 
 @dataclass(frozen=True)
@@ -77,28 +80,31 @@ def draw_comparisons(
     results: Results, answer: Findings, objective: Objective, layout: Layout = SCREEN
 ) -> Drawing | NotDrawn:
     """Draw how each mapping changes an objective against its baseline, in each configuration."""
-    lines = [line for overview in overviews_of(answer) for line in overview.lines]
+    overviews = [
+        [line for line in overview.lines if line.cells_of(objective)]
+        for overview in overviews_of(answer)
+    ]
+    lines = list(chain.from_iterable(overviews))
     compared = [line for line in lines if line.is_compared(objective)]
-    name = NAME if objective == "time" else f"{NAME}-{_slug(objective)}"
+    name = NAME if objective == TIME else f"{NAME}-{slug(objective, 'printed')}"
     title = words.COMPARISONS_TITLE.format(noun=objective.noun)
     if not compared:
-        measured = any(line.cells_of(objective) for line in lines)
         reason = words.NOTHING_COMPARED.format(noun=objective.noun)
-        if not measured:
+        if not lines:
             reason = why_not_measured(results, answer.cases, [objective.field])
         return NotDrawn(name, title, reason)
-    mappings = _lanes(compared, objective)
-    rows = _rows(compared, objective, mappings, layout)
+    rows = [row for of_overview in overviews for row in _rows(of_overview, objective, layout)]
     cells = [mark.cell for row in rows for mark in row.marks]
+    mappings = dict.fromkeys(mark.mapping for row in rows for mark in row.marks)
     scale = _scale_of(cells, answer.margin)
     baseline = _baseline(compared, objective, layout)
     axis = _axis_label(answer, objective, baseline)
     entries = _legend(cells, mappings, layout, answer.margin)
     figure, axes = _frame(rows, axis, layout.title_lines(title, layout.wide()), entries, layout)
-    _put_scale(axes, scale, axes.get_position().width * layout.wide())
+    put_scale(axes, True, scale, axes.get_position().width * layout.wide())
     _draw_lines(axes, answer.margin)
     tooltips = _draw(axes, rows, mappings, scale, layout)
-    left_out = sum(bool(line.cells_of(objective)) for line in lines) - len(compared)
+    left_out = len(lines) - len(compared)
     caption = sentences(
         words.HOW_TO_READ.format(baseline=baseline, better="right" if objective.higher else "left"),
         words.BAND.format(margin=in_percent(answer.margin, 6)),
@@ -111,26 +117,10 @@ def draw_comparisons(
     return Drawing(name, title, caption, _alt_text(rows, cells), figure, tooltips)
 
 
-def _is_cut(cells: Sequence[Cell], scale: _Scale) -> bool:
+def _is_cut(cells: Sequence[Cell], scale: Scale) -> bool:
     first, last = scale.limits
     ends = [100 * (end - 1) for cell in cells for end in _ends(cell)]
     return min(ends) < first or max(ends) > last
-
-
-def _slug(objective: Objective) -> str:
-    letters = "".join(c if c.isalnum() and c.isascii() else "-" for c in objective.lower())
-    return "-".join(filter(None, letters.split("-"))) or "printed"
-
-
-def _lanes(lines: Sequence[ConfigurationLine], objective: Objective) -> dict[str, int]:
-    """Return the compared mappings with their lanes, in the order of the columns."""
-    names = dict.fromkeys(
-        mapping
-        for line in lines
-        for mapping, cell in line.cells_of(objective).items()
-        if cell.is_compared
-    )
-    return {name: lane for lane, name in enumerate(names)}
 
 
 def _baseline(lines: Sequence[ConfigurationLine], objective: Objective, layout: Layout) -> str:
@@ -155,28 +145,32 @@ def _axis_label(answer: Findings, objective: Objective, baseline: str) -> str:
     return f"{change}; {better}"
 
 
-def _rows(
-    lines: Sequence[ConfigurationLine],
-    objective: Objective,
-    mappings: Mapping[str, int],
-    layout: Layout,
-) -> list[_Row]:
-    """Return the rows, those of a program below its name; one alone has its whole name."""
-    height = max(_LEAST_ROW, len(mappings) * _lane(len(lines) * len(mappings)) + _ROW_GAP)
+def _rows(lines: Sequence[ConfigurationLine], objective: Objective, layout: Layout) -> list[_Row]:
+    """Return the rows of what is compared, those of a program below its name.
+
+    One alone has its whole name.
+    """
+    compared = [line for line in lines if line.is_compared(objective)]
+    cells = [
+        {name: cell for name, cell in line.cells_of(objective).items() if cell.is_compared}
+        for line in compared
+    ]
+    mappings = list(dict.fromkeys(chain.from_iterable(cells)))
+    lane = _lane(len(compared) * len(mappings))
+    height = max(_LEAST_ROW, len(mappings) * lane + _ROW_GAP)
     rows: list[_Row] = []
-    for alike in grouped(lines, lambda line: line.program):
-        program = _program(alike[0], layout)
+    for alike in grouped(zip(compared, cells, strict=True), lambda pair: pair[0].program):
+        program = _program(alike[0][0], layout)
         has_heading = len(alike) > 1
         if has_heading:
             rows.append(_Row(program, program, (), _HEADING, is_heading=True))
-        for line in alike:
-            short = " ".join(filter(None, (line.team, _under(line, layout))))
+        for line, marked in alike:
+            short = " ".join(filter(None, (line.team, shown_settings(line.under, layout))))
             whole = f"{program} {short}".rstrip()
-            cells = line.cells_of(objective)
             marks = tuple(
-                _Mark(mapping, cells[mapping])
-                for mapping in mappings
-                if mapping in cells and cells[mapping].is_compared
+                _Mark(mapping, marked[mapping], (number + 0.5) / len(mappings))
+                for number, mapping in enumerate(mappings)
+                if mapping in marked
             )
             rows.append(_Row(short if has_heading else whole, whole, marks, height))
     return rows
@@ -195,10 +189,6 @@ def _program(line: ConfigurationLine, layout: Layout) -> str:
         if line.program in layout.names
         else (f"{layout.name(app)}{space}{rest}")
     )
-
-
-def _under(line: ConfigurationLine, layout: Layout) -> str:
-    return ", ".join(layout.name(part) for part in line.under.split(", "))
 
 
 def _frame(
@@ -220,9 +210,7 @@ def _frame(
     bottom = 0.32 + LINE_IN * len(axis_lines) + LEGEND_IN * legend_lines(entries, width)
     height = top + body + bottom
     figure = Figure(figsize=(width, height))
-    if title_lines:
-        where = _SIDE / width, 1 - 0.06 / height
-        figure.text(*where, "\n".join(title_lines), va="top", weight="bold")
+    put_title(figure, title_lines)
     axes = figure.add_axes((left / width, bottom / height, plot / width, body / height))
     axes.set_ylim(body, 0)
     axes.set_yticks([])
@@ -252,10 +240,12 @@ def _label_rows(axes: Axes, rows: Sequence[_Row], left: float, width: float) -> 
     top = 0.0
     for above, row in zip((None, *rows), rows, strict=False):
         # A heading begins a program, and so does a row that has its whole name.
-        if above and (row.is_heading or row.label == row.configuration):
+        begins = row.is_heading or row.label == row.configuration
+        if above and (begins or not above.is_heading):
             axes.plot(
-                [edge, 1], [top, top], transform=across, color=GREY, linewidth=0.5, clip_on=False
-            )
+                [edge if begins else 0, 1], [top, top], transform=across, clip_on=False, zorder=0.5,
+                color=GREY if begins else PALE, linewidth=0.5,
+            )  # fmt: skip
         y = top + row.height / 2
         if row.is_heading:
             text = shortened(row.label, width - 2 * _SIDE, _LABEL_SIZE, "bold")
@@ -273,7 +263,7 @@ def _label_rows(axes: Axes, rows: Sequence[_Row], left: float, width: float) -> 
 
 
 def _legend(
-    cells: Sequence[Cell], mappings: Mapping[str, int], layout: Layout, margin: float
+    cells: Sequence[Cell], mappings: Iterable[str], layout: Layout, margin: float
 ) -> list[Entry]:
     entries: list[Entry] = [
         entry(
@@ -287,51 +277,7 @@ def _legend(
     return [*entries, Patch(facecolor=PALE, label=f"within ±{in_percent(margin, 6)} %")]
 
 
-def shown_mapping(mapping: str, layout: Layout) -> str:
-    """Return a mapping's name; of a guest's, those of its two parts."""
-    if mapping in layout.names:
-        return layout.name(mapping)
-    return "/".join(map(layout.name, mapping.split("/")))
-
-
-@dataclass(frozen=True)
-class _Scale:
-    """The axis of changes: its ends as logarithms of ratios, and where it begins to be compressed.
-
-    `near` is infinite where it is not compressed at all.
-    """
-
-    low: float
-    high: float
-    near: float
-
-    @property
-    def is_compressed(self) -> bool:
-        return self.near < math.inf
-
-    def places(self, percents: ArrayLike) -> NDArray[np.float64]:
-        """Return where changes in per cent stand, 0 at 0."""
-        shares = np.asarray(percents, dtype=float) / 100
-        # Matplotlib asks for places of less than nothing, too.
-        logs: NDArray[np.float64] = np.log1p(np.maximum(shares, -1 + 1e-12))
-        return np.arcsinh(logs / self.near) if self.is_compressed else logs
-
-    def percents(self, places: ArrayLike) -> NDArray[np.float64]:
-        """Return the changes in per cent at places."""
-        there = np.asarray(places, dtype=float)
-        logs = self.near * np.sinh(there) if self.is_compressed else there
-        return np.asarray(100 * np.expm1(logs), dtype=float)
-
-    @property
-    def limits(self) -> tuple[float, float]:
-        """The changes in per cent at both edges."""
-        start, end = self.places([100 * math.expm1(self.low), 100 * math.expm1(self.high)])
-        room = 0.04 * (end - start)
-        first, last = self.percents([start - room, end + room])
-        return float(first), float(last)
-
-
-def _scale_of(cells: Sequence[Cell], margin: float) -> _Scale:
+def _scale_of(cells: Sequence[Cell], margin: float) -> Scale:
     """Return the scale on which all marks are seen, and their intervals as far as that allows."""
     least = 2 * math.log1p(margin)
     logs = [_log(cell.ratio) for cell in cells]
@@ -339,7 +285,7 @@ def _scale_of(cells: Sequence[Cell], margin: float) -> _Scale:
     most = _MOST_REACH * farthest
     ends = [_log(end) for cell in cells for end in _ends(cell)]
     low, high = max(min(-least, *ends), -most), min(max(least, *ends), most)
-    return _Scale(low, high, _NEAR if max(-low, high) > _WIDE else math.inf)
+    return Scale.between(low, high)
 
 
 def _log(ratio: float) -> float:
@@ -351,46 +297,16 @@ def _ends(cell: Cell) -> tuple[float, float]:
     return (cell.ratio, cell.ratio) if math.isnan(cell.low) else (cell.low, cell.high)
 
 
-def _put_scale(axes: Axes, scale: _Scale, inches: float) -> None:
-    first, last = scale.limits
-    axes.set_xscale("function", functions=(scale.places, scale.percents))
-    axes.set_xlim(first, last)
-    even = MaxNLocator(max(3, int(inches / 0.5))).tick_values(first, last)
-    start, end = scale.places([first, last])
-    per_unit = inches / (end - start)
-    ticks = [tick for tick in (_TICKS if scale.is_compressed else even) if first <= tick <= last]
-    ticks = _fitting(ticks, [per_unit * place for place in scale.places(ticks)])
-    axes.set_xticks(ticks, [_tick(tick) for tick in ticks], fontsize=_TICK_SIZE)
-    axes.set_xticks([], minor=True)
-
-
-def _tick(percent: float) -> str:
-    return f"{'+' if percent > 0 else ''}{percent:g}".replace("-", _MINUS)
-
-
-def _fitting(ticks: Sequence[float], places: Sequence[float]) -> list[float]:
-    """Return the ticks whose labels have room beside those before them; `places` are in inches."""
-    fitting: list[float] = []
-    taken: list[tuple[float, float]] = []
-    for tick, place in zip(ticks, places, strict=True):
-        half = text_width(_tick(tick), _TICK_SIZE) / 2 + 0.04
-        if all(place + half <= before or place - half >= after for before, after in taken):
-            taken.append((place - half, place + half))
-            fitting.append(tick)
-    return fitting
-
-
 def _draw(
-    axes: Axes, rows: Sequence[_Row], mappings: Mapping[str, int], scale: _Scale, layout: Layout
+    axes: Axes, rows: Sequence[_Row], mappings: Iterable[str], scale: Scale, layout: Layout
 ) -> dict[str, str]:
     """Draw the marks; return their tooltips by gid."""
     looks = mapping_looks(mappings)
     tooltips: dict[str, str] = {}
     top = 0.0
     for row in rows:
-        lane = (row.height - _ROW_GAP) / len(mappings)
         for mark in row.marks:
-            y = top + _ROW_GAP / 2 + (mappings[mark.mapping] + 0.5) * lane
+            y = top + _ROW_GAP / 2 + mark.lane * (row.height - _ROW_GAP)
             gid = f"comparison-{len(tooltips) + 1}"
             _draw_mark(axes, mark.cell, y, looks[mark.mapping], scale.limits, gid)
             tooltips[gid] = _tooltip(row, mark, layout)
@@ -426,11 +342,11 @@ def _tooltip(row: _Row, mark: _Mark, layout: Layout) -> str:
     cell, mapping = mark.cell, shown_mapping(mark.mapping, layout)
     if math.isnan(cell.low):
         change = signed_in_percent(cell.ratio - 1, 3)
-        text = words.MARK.format(change=change.replace("-", _MINUS))
+        text = words.MARK.format(change=change.replace("-", MINUS))
     else:
         change, (low, high) = signed_percents(cell.ratio - 1, cell.low - 1, cell.high - 1)
         text = words.MARK_WITH_INTERVAL.format(change=change, low=low, high=high)
-        text = text.replace("-", _MINUS)
+        text = text.replace("-", MINUS)
     return f"{row.configuration}, {mapping}: {text}, {cell.outcome}"
 
 

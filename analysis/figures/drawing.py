@@ -72,6 +72,12 @@ def write_drawing(drawing: Drawing, folder: Path, formats: Iterable[str] = FORMA
     ]
 
 
+def slug(name: str, otherwise: str) -> str:
+    """Return a name as part of a file's name; `otherwise` where no letter of it can be."""
+    letters = "".join(c if c.isalnum() and c.isascii() else "-" for c in name.lower())
+    return "-".join(filter(None, letters.split("-"))) or otherwise
+
+
 def sentences(*parts: str) -> str:
     """Return the parts that are not empty as one paragraph."""
     return " ".join(part for part in parts if part)

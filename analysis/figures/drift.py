@@ -11,15 +11,19 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from analysis.figures.drawing import Drawing, NotDrawn, sentences
+from analysis.figures.layout import SCREEN, Layout
 from analysis.figures.rows import (
+    LEGEND_IN,
+    LINE_IN,
     MAX_DOTS,
     MAX_DRAWN_DOTS,
     entry,
+    legend_lines,
     put_legend,
     put_title,
     some_runs,
 )
-from analysis.figures.style import BLACK, BLUE, GREY, VERMILION, WIDTH, marker_style
+from analysis.figures.style import BLACK, BLUE, GREY, VERMILION, marker_style
 from analysis.format.numbers import percent, three_digits
 from analysis.records.runs import good_runs, whole_runs
 from analysis.results.sources import Results
@@ -52,7 +56,7 @@ class _Runs:
     attempt: NDArray[np.intp]
 
 
-def draw_drift(results: Results, findings: Findings) -> Drawing | NotDrawn:
+def draw_drift(results: Results, findings: Findings, layout: Layout = SCREEN) -> Drawing | NotDrawn:
     """Draw every run's time against its start, with the package's temperature before it."""
     if results.runs is None:
         return NotDrawn(NAME, TITLE, "these results have no runs")
@@ -62,22 +66,12 @@ def draw_drift(results: Results, findings: Findings) -> Drawing | NotDrawn:
     warm = bool(np.isfinite(runs.celsius).any())
     step = -(-len(runs.hours) // MAX_DOTS)
     trend = findings.drift.over_time if findings.drift else None
-    height = 3.9 if warm else 2.8
-    figure = Figure(figsize=(WIDTH, height))
-    put_title(figure, ["All runs over time"])
-    axes = figure.subplots(
-        2 if warm else 1, sharex=True, squeeze=False,
-        gridspec_kw={"height_ratios": [2, 1] if warm else [1], "hspace": 0.12,
-                     "left": 0.09, "right": 0.98, "top": 1 - 0.4 / height,
-                     "bottom": 0.72 / height},
-    )[:, 0]  # fmt: skip
+    figure, axes = _frame(warm, trend is not None and trend.found, layout)
     in_minutes = float(np.ptp(runs.hours)) < _MINUTES_TO
     unit = 60.0 if in_minutes else 1.0
     beyond = _draw_times(axes[0], runs, unit, step)
-    entries = [entry("time of a run", marker_style("o", 4, BLUE, BLUE))]
     if trend is not None and trend.found:
         _draw_trend(axes[0], runs, trend, unit)
-        entries.append(entry("trend over time", _TREND))
     if warm:
         axes[1].scatter(
             runs.hours[::step] * unit, runs.celsius[::step], s=7, marker="s",
@@ -85,9 +79,7 @@ def draw_drift(results: Results, findings: Findings) -> Drawing | NotDrawn:
             rasterized=len(runs.hours) > MAX_DRAWN_DOTS,
         )  # fmt: skip
         axes[1].set_ylabel("°C before")
-        entries.append(entry("hottest package", marker_style("s", 4, VERMILION, "white")))
     axes[-1].set_xlabel(f"{'minutes' if in_minutes else 'hours'} of measuring")
-    put_legend(figure, entries)
     caption = sentences(
         "Each dot is a run; 0 % is the median time of its case, so that all cases can be seen "
         "together.",
@@ -99,6 +91,30 @@ def draw_drift(results: Results, findings: Findings) -> Drawing | NotDrawn:
         some_runs(step, len(runs.hours)),
     )
     return Drawing(NAME, TITLE, caption, _alt_text(runs, trend, warm), figure)
+
+
+def _frame(is_warm: bool, has_trend: bool, layout: Layout) -> tuple[Figure, list[Axes]]:
+    """Return the figure with its legend and empty panels: times, and temperatures where known."""
+    entries = [entry("time of a run", marker_style("o", 4, BLUE, BLUE))]
+    if has_trend:
+        entries.append(entry("trend over time", _TREND))
+    if is_warm:
+        entries.append(entry("hottest package", marker_style("s", 4, VERMILION, "white")))
+    width = layout.wide()
+    lines = layout.title_lines("All runs over time", width)
+    top = 0.1 + LINE_IN * len(lines) + (0.06 if lines else 0.0)
+    bottom = 0.5 + LEGEND_IN * legend_lines(entries, width)
+    height = top + bottom + (2.8 if is_warm else 1.9)
+    figure = Figure(figsize=(width, height))
+    put_title(figure, lines)
+    axes = figure.subplots(
+        2 if is_warm else 1, sharex=True, squeeze=False,
+        gridspec_kw={"height_ratios": [2, 1] if is_warm else [1], "hspace": 0.12,
+                     "left": 0.62 / width, "right": 1 - 0.12 / width, "top": 1 - top / height,
+                     "bottom": bottom / height},
+    )[:, 0]  # fmt: skip
+    put_legend(figure, entries)
+    return figure, list(axes)
 
 
 def _runs(results: Results) -> _Runs:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
@@ -18,12 +19,15 @@ from analysis.affinity.smt import Sharing
 from analysis.affinity.team import MAX_CELLS, Team
 from analysis.affinity.timed_cases import CONTENTION, TIMES, Row
 from analysis.figures.drawing import Drawing, NotDrawn, extremes, not_drawn, sentences
+from analysis.figures.layout import SCREEN, Layout, shortened, text_width
 from analysis.figures.rows import (
+    LINE_IN,
     STAR_UP,
     ByKind,
     Entry,
     RunsByCase,
     case_entries,
+    case_label,
     draw_bars,
     draw_by_kind,
     draw_runs,
@@ -43,7 +47,6 @@ from analysis.figures.style import (
     BLUE,
     GREY,
     PALE,
-    WIDTH,
     cores_of,
     kind_style,
     label_text,
@@ -61,7 +64,9 @@ SMT_TITLE = "A thread beside another one"
 MAX_PANELS = 3
 
 
-def draw_contention(experiment: Contention, runs: RunsByCase, name: str) -> Drawing | NotDrawn:
+def draw_contention(
+    experiment: Contention, runs: RunsByCase, name: str, layout: Layout = SCREEN
+) -> Drawing | NotDrawn:
     """Draw the times of one experiment, and its L1 misses where they were counted."""
     rows = experiment.rows
     cases = [row.measured.case for row in rows]
@@ -75,7 +80,8 @@ def draw_contention(experiment: Contention, runs: RunsByCase, name: str) -> Draw
     }
     panels = [("time of a round (ms)", 1.5)]
     panels += [("L1 loads that missed (%)", 1.0)] if misses else []
-    figure, axes = row_figure(title_of(cases[0]), cases, panels, _contention_legend(rows, kinds))
+    entries = _contention_legend(rows, kinds)
+    figure, axes = row_figure(title_of(cases[0]), cases, panels, entries, layout=layout)
     limit = _draw_rounds(axes[0], rows, runs)
     if misses:
         _draw_misses(axes[1], rows, misses)
@@ -121,9 +127,9 @@ def _draw_misses(axes: Axes, rows: Sequence[Contended], misses: ByKind) -> None:
         if row.published and row.published.l1d_miss_rate
     }
     draw_stars(axes, stars, STAR_UP)
-    shares = [share for of_kind in misses.values() for share in of_kind.values()]
+    shares = [share for by_row in misses.values() for share in by_row.values()]
     axes.set_xlim(0, 1.08 * max([*shares, *stars.values(), 0.1]))
-    counted = {at for of_kind in misses.values() for at in of_kind}
+    counted = {at for by_row in misses.values() for at in by_row}
     label_empty_rows(axes, [row.measured.case for row in rows], counted)
 
 
@@ -151,38 +157,40 @@ def _contention_alt_text(rows: Sequence[Contended]) -> str:
     )
 
 
-def draw_smt(workloads: Sequence[Sharing], name: str) -> Drawing | NotDrawn:
+def draw_smt(
+    workloads: Sequence[Sharing], name: str, layout: Layout = SCREEN
+) -> Drawing | NotDrawn:
     """Draw the workloads of one build and governor beside each other, a row a placement."""
     title = title_of(workloads[0][0].measured.case, ("size", "threads"))
-    every = [sharing for sharing in workloads if any(_of_two(row) for row in sharing)]
-    if not any(row.against for sharing in every for row in sharing):
+    pairs = [sharing for sharing in workloads if any(_of_two(row) for row in sharing)]
+    if not any(row.against for sharing in pairs for row in sharing):
         reason = "no placement of two threads has one thread to compare with"
         return NotDrawn(name, SMT_TITLE, reason)
-    shown = every[:MAX_PANELS]
+    shown = pairs[:MAX_PANELS]
     cases = [row.measured.case for row in shown[0] if _of_two(row)]
     rows = [_by_place(sharing, cases) for sharing in shown]
     names = [_workload(sharing) for sharing in shown]
     panels = [(f"{label_text(workload, 20)} (1: as alone)", 1.0) for workload in names]
     entries = [mean_entry("ratio, 95 % interval")]
-    if any(row and row.published for of_panel in rows for row in of_panel):
+    if any(row and row.published for placed in rows for row in placed):
         entries.append(star_entry())
-    figure, axes = row_figure(title, cases, panels, entries)
-    for panel, of_panel in zip(axes, rows, strict=True):
-        _draw_ratios(panel, of_panel)
+    figure, axes = row_figure(title, cases, panels, entries, layout=layout)
+    for panel, placed in zip(axes, rows, strict=True):
+        _draw_ratios(panel, placed)
     caption = sentences(
         "How many times the time of one thread alone on the same kind of core a thread takes.",
         "1 is undisturbed; two threads that take turns on one CPU take twice the time.",
-        not_drawn(len(every) - len(shown), "more workload"),
+        not_drawn(len(pairs) - len(shown), "more workload"),
     )
     alt = sentences(
         *(
-            extremes(f"{workload}: the multiple of the time alone", "", _ratios(of_panel), cases)
-            for workload, of_panel in zip(names, rows, strict=True)
+            extremes(f"{workload}: the multiple of the time alone", "", _ratios(placed), cases)
+            for workload, placed in zip(names, rows, strict=True)
         ),
         *(
             f"Published for {workload} on the siblings of a core: {three_digits(slowdown)}."
-            for workload, of_panel in zip(names, rows, strict=True)
-            for slowdown in _slowdowns(of_panel).values()
+            for workload, placed in zip(names, rows, strict=True)
+            for slowdown in _slowdowns(placed).values()
         ),
     )
     return Drawing(name, SMT_TITLE, caption, alt, figure)
@@ -237,6 +245,8 @@ MAX_LABELS, MAX_NUMBERED = 40, 20
 MAX_ALLOWED = 20_000
 # Panels of one figure: more of them would not fit a page.
 MAX_TEAMS = 8
+# A column that is narrower has no room for a share's number.
+_NUMBERED_IN = 0.2
 _ROW_IN, _MIN_IN, _MAX_IN = 0.17, 0.35, 3.2
 _HEAD_IN, _FOOT_IN, _LEFT_IN, _RIGHT_IN = 0.42, 0.3, 0.75, 0.12
 # White where a thread never was, the darker the more often it was there: in grey as well.
@@ -245,7 +255,7 @@ _SHADES = LinearSegmentedColormap.from_list("looks", ["#ffffff", "#9ecae1", BLUE
 Shares = NDArray[np.float64]
 
 
-def draw_teams(teams: Sequence[Team], name: str) -> Drawing | NotDrawn:
+def draw_teams(teams: Sequence[Team], name: str, layout: Layout = SCREEN) -> Drawing | NotDrawn:
     """Draw the teams of one table, one below the other; one team at least."""
     shown = teams[:MAX_TEAMS]
     columns = _columns(shown)
@@ -253,17 +263,20 @@ def draw_teams(teams: Sequence[Team], name: str) -> Drawing | NotDrawn:
         return NotDrawn(name, TEAM_TITLE, "so many threads and CPUs cannot be drawn")
     bodies = [min(max(_ROW_IN * len(team.threads), _MIN_IN), _MAX_IN) for team in shown]
     gap = _HEAD_IN + _FOOT_IN
-    height = 0.6 + sum(bodies) + len(shown) * gap
-    figure = Figure(figsize=(WIDTH, height))
-    put_title(figure, [label_text(title_of(teams[0].case), 105)])
+    width = layout.wide()
+    lines = layout.title_lines(title_of(teams[0].case), width)
+    top = LINE_IN * len(lines)
+    height = top + 0.3 + sum(bodies) + len(shown) * gap
+    figure = Figure(figsize=(width, height))
+    put_title(figure, lines)
     panels = figure.subplots(
         len(shown), squeeze=False, height_ratios=bodies,
-        gridspec_kw={"left": _LEFT_IN / WIDTH, "right": 1 - _RIGHT_IN / WIDTH,
-                     "top": 1 - (0.3 + _HEAD_IN) / height, "bottom": (0.3 + _FOOT_IN) / height,
+        gridspec_kw={"left": _LEFT_IN / width, "right": 1 - _RIGHT_IN / width,
+                     "top": 1 - (top + _HEAD_IN) / height, "bottom": (0.3 + _FOOT_IN) / height,
                      "hspace": gap / (sum(bodies) / len(shown))},
     )[:, 0]  # fmt: skip
     for axes, team in zip(panels, shown, strict=True):
-        _draw_team(axes, team, columns)
+        _draw_team(axes, team, columns, layout)
     put_legend(figure, _legend_of_teams())
     caption = sentences(
         "The darker a cell, the larger the share of looks that found the thread on that CPU.",
@@ -287,7 +300,7 @@ def _columns(teams: Sequence[Team]) -> list[int]:
     return sorted(cpus, key=lambda cpu: (rank.get(node.kind.get(cpu, ""), len(rank)), cpu))
 
 
-def _draw_team(axes: Axes, team: Team, columns: Sequence[int]) -> None:
+def _draw_team(axes: Axes, team: Team, columns: Sequence[int], layout: Layout) -> None:
     at = {cpu: place for place, cpu in enumerate(columns)}
     shares = np.zeros((len(team.threads), len(columns)))
     for row, thread in enumerate(team.threads):
@@ -308,10 +321,12 @@ def _draw_team(axes: Axes, team: Team, columns: Sequence[int]) -> None:
         )
     axes.grid(visible=False)
     axes.spines[["top", "right"]].set_visible(True)
-    axes.set_title(label_text(team.case.label), pad=14, fontsize=7.5)
+    wide = layout.wide() - _LEFT_IN - _RIGHT_IN
+    axes.set_title(shortened(case_label(team.case, layout), wide, 7.5), pad=14, fontsize=7.5)
     _mark_kinds(axes, team, columns)
-    _ticks(axes, team, columns)
-    if len(columns) <= MAX_NUMBERED:
+    cell = wide / len(columns)
+    _ticks(axes, team, columns, cell)
+    if len(columns) <= MAX_NUMBERED and cell > _NUMBERED_IN:
         _numbers(axes, shares)
 
 
@@ -332,8 +347,9 @@ def _mark_kinds(axes: Axes, team: Team, columns: Sequence[int]) -> None:
             axes.axvline(start - 0.5, color=BLACK, linewidth=1.0)
 
 
-def _ticks(axes: Axes, team: Team, columns: Sequence[int]) -> None:
-    step = -(-len(columns) // 32)
+def _ticks(axes: Axes, team: Team, columns: Sequence[int], cell: float) -> None:
+    """Number CPUs and threads; `cell` is the width of a CPU's column in inches."""
+    step = math.ceil(text_width(f" {max(columns)}", 6.5) / cell)
     places = list(range(0, len(columns), step))
     axes.set_xticks(places, [str(columns[place]) for place in places], fontsize=6.5)
     axes.annotate(

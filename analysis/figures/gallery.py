@@ -1,10 +1,11 @@
-"""All figures of results: those of tables, of experiments, of the whole study, and their files."""
+"""All figures of results: those of the whole study, of tables, of experiments, and their files."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -14,110 +15,192 @@ from analysis.affinity.experiments import Affinity, affinity
 from analysis.affinity.smt import Sharing
 from analysis.affinity.timed_cases import CONTENTION, LATENCY, SMT
 from analysis.answer import analyze
-from analysis.figures.cases import draw_kinds, draw_migrations, draw_time_and_energy
-from analysis.figures.costs import draw_energy_by_kind, draw_slowdowns
-from analysis.figures.course import draw_course
-from analysis.figures.drawing import FORMATS, Drawing, NotDrawn, write_drawing
+from analysis.figures.captions import Written, write_captions
+from analysis.figures.comparisons import draw_comparisons
+from analysis.figures.drawing import FORMATS, Drawing, NotDrawn, slug, write_drawing
 from analysis.figures.drift import draw_drift
 from analysis.figures.experiments import draw_contention, draw_smt, draw_teams
-from analysis.figures.heat_map import draw_heat_map
 from analysis.figures.imbalance import draw_imbalance
+from analysis.figures.kinds import draw_kinds
+from analysis.figures.labels import read_labels
 from analysis.figures.latency import draw_latency
+from analysis.figures.layout import SCREEN, Layout
 from analysis.figures.overview import draw_overview_plane
-from analysis.figures.plane import draw_plane
 from analysis.figures.rows import runs_by_case
-from analysis.overview.configurations import overviews_of
+from analysis.figures.slowdowns import draw_slowdowns
+from analysis.objectives import ENERGY, OBJECTIVES, TIME
+from analysis.overview.grid import program_names, unique_names
 from analysis.processes import how_many, pool
 from analysis.records.team_looks import THREADMAP
 from analysis.results.case import grouped
 from analysis.results.sources import Results, open_results
-from analysis.verdict.model import Findings
+from analysis.verdict.model import Findings, objectives_in
 from base.errors import UserError
 
 FOLDER = "figures"
-# A process takes a second to start, as long as four tables take to draw.
-MIN_TABLES = 4
+# A process takes a second to start, as long as that many tables take to draw.
+MIN_TABLES = 8
+
+COMPARISONS, PLANE, IMBALANCE, KINDS, DRIFT = (
+    *("comparisons", "time-energy", "imbalance", "kinds"),
+    "runs-over-time",
+)
+SLOWDOWNS, THREADS = "slowdowns", "threads"
+# What can be asked for: the kinds of every study, then those of co-runners and experiments.
+FIGURES = (
+    *(COMPARISONS, PLANE, IMBALANCE, KINDS, DRIFT),
+    *(SLOWDOWNS, CONTENTION, SMT, THREADS, LATENCY),
+)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which kinds of figures are wanted, in which layout and formats."""
+
+    kinds: Collection[str] = FIGURES
+    layout: Layout = SCREEN
+    formats: Sequence[str] = FORMATS
+
+
+# All of them, as a folder has them.
+ALL = Wanted()
+
+
+def table_folders(findings: Findings) -> list[str]:
+    """Return the name of each table's folder: `lulesh-x8`, and `table-3` where no letter can be."""
+    program = program_names([table.key for table in findings.tables])
+    names = (
+        f"{slug(program(table.key), f'table-{number}')} {table.key.threads_label}"
+        for number, table in enumerate(findings.tables, 1)
+    )
+    return [slug(name, "table") for name in unique_names(names)]
 
 
 def table_figures(
-    results: Results, findings: Findings, tables: Iterable[int] | None = None
+    results: Results,
+    findings: Findings,
+    tables: Iterable[int] | None = None,
+    wanted: Wanted = ALL,
 ) -> Iterator[tuple[int, Drawing | NotDrawn]]:
     """Yield the figures of each table with the table's place, drawn one at a time.
 
     `tables` are the places of the tables to draw, by default all.
     """
-    runs = runs_by_case(results)
-    for at in range(len(findings.tables)) if tables is None else tables:
-        table, number = findings.tables[at], at + 1
-        yield at, draw_time_and_energy(results, table, runs, f"table-{number}-time-and-energy")
-        yield at, draw_plane(results, table, f"table-{number}-time-energy-plane")
-        yield at, draw_kinds(results, table, f"table-{number}-kinds")
-        for drawn in draw_imbalance(results, table, f"table-{number}-imbalance"):
-            yield at, drawn
-        yield at, draw_migrations(results, table, runs, f"table-{number}-migrations")
-        for more in (
-            draw_course(table, f"table-{number}-course"),
-            draw_energy_by_kind(table, f"table-{number}-energy-by-kind"),
-            draw_slowdowns(table, f"table-{number}-slowdowns"),
-        ):
-            if more is not None:
-                yield at, more
+    folders = table_folders(findings)
+    layout = wanted.layout
+    for place in range(len(findings.tables)) if tables is None else tables:
+        table, folder = findings.tables[place], folders[place]
+        if KINDS in wanted.kinds:
+            yield place, draw_kinds(results, table, f"{folder}/kinds", layout)
+        if IMBALANCE in wanted.kinds:
+            for drawn in draw_imbalance(results, table, f"{folder}/imbalance", layout):
+                yield place, drawn
+        if SLOWDOWNS in wanted.kinds:
+            slowdowns = draw_slowdowns(table, f"{folder}/slowdowns", layout)
+            if slowdowns is not None:
+                yield place, slowdowns
 
 
 def affinity_figures(
-    results: Results, experiments: Affinity
+    results: Results, experiments: Affinity, wanted: Wanted = ALL
 ) -> Iterator[tuple[str, Drawing | NotDrawn]]:
     """Yield the figures of each affinity experiment with the experiment, drawn one at a time."""
+    kinds, layout = wanted.kinds, wanted.layout
     runs = runs_by_case(results)
-    for number, experiment in enumerate(experiments.contention, 1):
-        yield CONTENTION, draw_contention(experiment, runs, f"contention-{number}")
-    for number, workloads in enumerate(grouped(experiments.sharing, _build), 1):
-        yield SMT, draw_smt(workloads, f"smt-{number}")
-    for number, teams in enumerate(experiments.teams, 1):
-        yield THREADMAP, draw_teams(teams, f"threads-{number}")
+    for number, experiment in enumerate(experiments.contention if CONTENTION in kinds else (), 1):
+        yield CONTENTION, draw_contention(experiment, runs, f"contention-{number}", layout)
+    pairs = grouped(experiments.sharing, _build) if SMT in kinds else []
+    for number, workloads in enumerate(pairs, 1):
+        yield SMT, draw_smt(workloads, f"smt-{number}", layout)
+    for number, teams in enumerate(experiments.teams if THREADS in kinds else (), 1):
+        yield THREADMAP, draw_teams(teams, f"threads-{number}", layout)
+    if LATENCY not in kinds:
+        return
     if experiments.latency is not None:
-        yield LATENCY, draw_latency(experiments.latency)
+        yield LATENCY, draw_latency(experiments.latency, layout)
     elif experiments.why_no_latency:
         yield LATENCY, NotDrawn("latency", "Core-to-core latency", experiments.why_no_latency)
 
 
 def _build(sharing: Sharing) -> tuple[str, ...]:
     """Return what workloads share that stand beside each other: build, governor and all else."""
-    case = sharing[0].measured.case.summary
-    of_table = case.key.table.build, case.key.table.schedule, case.key.table.wait_policy
-    return *of_table, case.key.setting_words, case.key.governor
+    key = sharing[0].measured.case.summary.key
+    of_table = key.table.build, key.table.schedule, key.table.wait_policy
+    return *of_table, key.setting_words, key.governor
 
 
-def all_figures(results: Results, findings: Findings) -> Iterator[Drawing | NotDrawn]:
+def all_figures(
+    results: Results, findings: Findings, wanted: Wanted = ALL
+) -> Iterator[Drawing | NotDrawn]:
     """Yield every figure: of all configurations, the tables, the affinity experiments, all runs."""
-    yield from _overview_figures(results, findings)
-    for _, drawn in table_figures(results, findings):
+    yield from _study_figures(results, findings, wanted)
+    for _, drawn in table_figures(results, findings, wanted=wanted):
         yield drawn
-    yield from _other_figures(results, findings)
+    yield from _experiment_figures(results, findings, wanted)
 
 
-def _overview_figures(results: Results, findings: Findings) -> Iterator[Drawing | NotDrawn]:
-    for overview in overviews_of(findings):
-        if overview.columns:
-            yield draw_heat_map(overview, findings)
-    yield draw_overview_plane(results, findings)
+def _study_figures(
+    results: Results, findings: Findings, wanted: Wanted
+) -> Iterator[Drawing | NotDrawn]:
+    if COMPARISONS in wanted.kinds:
+        printed = [
+            objective for objective in objectives_in(findings.tables) if objective not in OBJECTIVES
+        ]
+        for objective in (TIME, ENERGY, *printed):
+            yield draw_comparisons(results, findings, objective, wanted.layout)
+    if PLANE in wanted.kinds:
+        yield draw_overview_plane(results, findings, wanted.layout)
+        if any(case.summary.key.in_guest for case in findings.cases):
+            yield draw_overview_plane(results, findings, wanted.layout, guests=True)
+    if DRIFT in wanted.kinds:
+        yield draw_drift(results, findings, wanted.layout)
 
 
-def _other_figures(results: Results, findings: Findings) -> Iterator[Drawing | NotDrawn]:
+def _experiment_figures(
+    results: Results, findings: Findings, wanted: Wanted
+) -> Iterator[Drawing | NotDrawn]:
     experiments = affinity(results, findings)
     if experiments is not None:
-        for _, drawn in affinity_figures(results, experiments):
+        for _, drawn in affinity_figures(results, experiments, wanted):
             yield drawn
-    yield draw_drift(results, findings)
+
+
+@dataclass(frozen=True)
+class Options:
+    """How figures are asked for: `width` is in inches, `labels` a file of names, `only` kinds."""
+
+    formats: Sequence[str] = FORMATS
+    only: Sequence[str] = FIGURES
+    width: float | None = None
+    title: str | None = None
+    labels: Path | None = None
+
+
+@dataclass(frozen=True)
+class Found:
+    """The figures that were written, or were not drawn, and the files of their captions."""
+
+    figures: Sequence[Written | NotDrawn]
+    captions: Sequence[Path]
+
+    @property
+    def files(self) -> list[Path]:
+        """All files, in the order in which they were written."""
+        drawn = [path for figure in self.figures if isinstance(figure, Written)
+                 for path in figure.files]  # fmt: skip
+        return [*drawn, *self.captions]
 
 
 def write_figures(
-    source: str, into: Path | None = None, formats: Sequence[str] = FORMATS
-) -> list[str]:
-    """Write the figures of a source of results; return a line for each that was drawn, or not.
+    source: str,
+    into: Path | None = None,
+    options: Options = Options(),
+) -> Found:
+    """Write the figures of a source of results and their captions; return what was written.
 
     They go into `figures/` of the results' folder unless `into` says another one. Raises UserError
-    when the source cannot be read, has no folder, or the folder cannot be written.
+    when the source cannot be read, has no folder, or the folder cannot be written, and for names in
+    the file of labels that the results do not have.
     """
     results = open_results(source)
     if into is None:
@@ -128,44 +211,48 @@ def write_figures(
         if into.is_symlink():
             raise UserError(f"{into}: is a link; remove it, or name a folder with --output DIR")
     findings = analyze(results)
-    of_all = _written(_overview_figures(results, findings), into, formats)
-    of_tables = _write_tables(results, findings, into, formats)
-    return of_all + of_tables + _written(_other_figures(results, findings), into, formats)
+    names = read_labels(options.labels, findings) if options.labels else {}
+    layout = Layout(options.width, options.title, names)
+    wanted = Wanted(options.only, layout, options.formats)
+    found = _written(_study_figures(results, findings, wanted), into, wanted)
+    found += _write_tables(results, findings, into, wanted)
+    found += _written(_experiment_figures(results, findings, wanted), into, wanted)
+    return Found(found, write_captions(source, found, into))
 
 
 def _write_tables(
-    results: Results, findings: Findings, folder: Path, formats: Sequence[str]
-) -> list[str]:
+    results: Results, findings: Findings, folder: Path, wanted: Wanted
+) -> list[Written | NotDrawn]:
     """Write the tables' figures; of many tables in as many processes as there are CPUs."""
     places = range(len(findings.tables))
     workers = how_many(len(places) // MIN_TABLES)
-    write = partial(_write_some, results, findings, folder, formats)
+    write = partial(_write_some, results, findings, folder, wanted)
     if workers > 1:
         # When a worker is killed, as for lack of memory, this process does the work.
         with suppress(BrokenProcessPool), pool(workers) as processes:
             parts = np.array_split(places, workers)
-            return [line for lines in processes.map(write, parts) for line in lines]
+            return [found for some in processes.map(write, parts) for found in some]
     return write(places)
 
 
 def _write_some(
-    results: Results,
-    findings: Findings,
-    folder: Path,
-    formats: Sequence[str],
-    tables: Iterable[int],
-) -> list[str]:
-    drawn = (drawn for _, drawn in table_figures(results, findings, tables))
-    return _written(drawn, folder, formats)
+    results: Results, findings: Findings, folder: Path, wanted: Wanted, tables: Iterable[int]
+) -> list[Written | NotDrawn]:
+    drawn = (figure for _, figure in table_figures(results, findings, tables, wanted))
+    return _written(drawn, folder, wanted)
 
 
 def _written(
-    figures: Iterable[Drawing | NotDrawn], folder: Path, formats: Sequence[str]
-) -> list[str]:
-    lines = []
-    for drawn in figures:
-        if isinstance(drawn, NotDrawn):
-            lines.append(f"not drawn: {drawn.name} ({drawn.title}): {drawn.reason}")
-        else:
-            lines += [f"written: {path}" for path in write_drawing(drawn, folder, formats)]
-    return lines
+    figures: Iterable[Drawing | NotDrawn], folder: Path, wanted: Wanted
+) -> list[Written | NotDrawn]:
+    return [
+        drawn
+        if isinstance(drawn, NotDrawn)
+        else Written(
+            drawn.name,
+            drawn.title,
+            drawn.caption,
+            tuple(write_drawing(drawn, folder, wanted.formats)),
+        )
+        for drawn in figures
+    ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from analysis.figures.drawing import Drawing, NotDrawn, extremes, sentences, why_not_measured
+from analysis.figures.layout import SCREEN, Layout
 from analysis.figures.rows import area_entry, label_empty_rows, row_figure, write_beside
 from analysis.figures.style import KNOWN_KINDS, cores_of, kind_style
 from analysis.format.numbers import percent
@@ -25,7 +26,7 @@ _FIELDS = ("team_cpu_s", "imbalance")
 
 
 def draw_imbalance(
-    results: Results, table: TableFindings, name: str
+    results: Results, table: TableFindings, name: str, layout: Layout = SCREEN
 ) -> Iterator[Drawing | NotDrawn]:
     """Draw the CPU time of each thread of the team, as a share of the busiest thread's.
 
@@ -41,16 +42,16 @@ def draw_imbalance(
     panel = "CPU time of each thread (% of the busiest thread's), and imbalance"
     bars = _bars(teams)
     entries = [area_entry(f"CPU time, {cores_of(kind)}", kind) for kind in bars]
-    figure, axes = row_figure(table.title, cases, [(panel, 1.0)], entries, room=0.5)
-    for kind, of_kind in bars.items():
-        left, bottom, width, height = zip(*of_kind, strict=True)
+    figure, axes = row_figure(table.title, cases, [(panel, 1.0)], entries, 0.5, layout)
+    for kind, parts in bars.items():
+        left, bottom, width, height = zip(*parts, strict=True)
         axes[0].barh(
             bottom, width, left=left, height=height, align="edge", linewidth=0.4, zorder=2,
             **kind_style(kind).areas,
         )  # fmt: skip
     axes[0].set_xlim(0, 100)
     imbalances = {row: cases[row].summary.stats["imbalance"] for row in teams}
-    known = {row: of.mean for row, of in imbalances.items() if of.n != 0}
+    known = {row: stats.mean for row, stats in imbalances.items() if stats.n != 0}
     write_beside(axes[0], {row: percent(known[row]) if row in known else "n/a" for row in teams})
     label_empty_rows(axes[0], cases, teams)
     cut = any(len(team) == _MAX_THREADS for team in teams.values())
@@ -71,14 +72,14 @@ def _bars(teams: Mapping[int, Sequence[Mapping[str, float]]]) -> dict[str, list[
     """Return the bars of all rows by core kind, the known kinds first."""
     bars: dict[str, list[_Bar]] = {kind: [] for kind in KNOWN_KINDS}
     for row, team in teams.items():
-        busiest_s = max(sum(of_thread.values()) for of_thread in team) or 1.0
+        busiest_s = max(sum(thread.values()) for thread in team) or 1.0
         height = _HEIGHT / len(team)
-        for number, of_thread in enumerate(team):
+        for number, thread in enumerate(team):
             bottom = row - _HEIGHT / 2 + (number + _GAP / 2) * height
             left = 0.0
-            for kind in sorted(of_thread, key=KNOWN_KINDS.index):
+            for kind in sorted(thread, key=KNOWN_KINDS.index):
                 # A bar without width would still have an edge.
-                if width := 100 * of_thread[kind] / busiest_s:
+                if width := 100 * thread[kind] / busiest_s:
                     bars[kind].append((left, bottom, width, (1 - _GAP) * height))
                     left += width
-    return {kind: of_kind for kind, of_kind in bars.items() if of_kind}
+    return {kind: parts for kind, parts in bars.items() if parts}

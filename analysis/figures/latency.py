@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -16,8 +17,10 @@ from matplotlib.patches import Patch, Rectangle
 from matplotlib.ticker import LogLocator
 
 from analysis.figures.drawing import Drawing, sentences
+from analysis.figures.layout import SCREEN, Layout
 from analysis.figures.rows import (
     LEGEND_IN,
+    LINE_IN,
     Entry,
     area_entry,
     legend_lines,
@@ -31,7 +34,6 @@ from analysis.figures.style import (
     VERMILION,
     cores_of,
     kind_style,
-    label_text,
 )
 from analysis.latency.findings import LEVELS, kernel_groups, near_order
 from analysis.latency.reading import Array, Latency
@@ -43,12 +45,12 @@ TITLE = "Core-to-core latency"
 
 # Inches: the map's side at most, a cell's at most; margins.
 _SIDE, _CELL = 4.9, 0.75
-_TOP, _RIGHT, _LEFT, _AXIS = 0.42, 1.2, 0.12, 0.12
+_RIGHT, _LEFT, _AXIS = 0.95, 0.12, 0.12
 _MIN_WIDTH = 4.8
 # The scale's bar: how far from the map, how wide, how high at most.
 _BAR_AWAY, _BAR_WIDE, _BAR_HIGH = 0.2, 0.15, 3.2
-# More CPUs leave no room for numbers in the cells; in cells that wide they have a decimal.
-_MAX_WRITTEN = 24
+# Smaller numbers cannot be read in print; in cells that wide, in inches, they have a decimal.
+_LEAST_SIZE = 6.0
 _WIDE_CELL = 0.28
 # Where latencies differ more, equal steps of colour are equal ratios.
 _MAX_LINEAR = 3.0
@@ -56,7 +58,6 @@ _MAX_LINEAR = 3.0
 _MIN_REACH = 0.1
 # Perceptually uniform, readable in grey and by any colour vision.
 _COLOURS = "viridis"
-_TITLE_LETTER = 0.07
 # From this part of the scale on the colours are so light that black numbers have more contrast.
 _LIGHT = 0.44
 _CROSS = "\N{MULTIPLICATION SIGN}"
@@ -85,12 +86,14 @@ class _Map:
         return bool(np.nanmax(self.values) > self.high)
 
 
-def draw_latency(latency: Latency) -> Drawing:
+def draw_latency(latency: Latency, layout: Layout = SCREEN) -> Drawing:
     """Draw the median one-way time from each CPU (row) to each other one (column)."""
-    return Drawing("latency", TITLE, _caption(latency), _alt_text(latency), _drawn(latency))
+    figure = _drawn(latency, layout)
+    return Drawing("latency", TITLE, _caption(latency), _alt_text(latency), figure)
 
 
-def _map(latency: Latency) -> _Map:
+def _map(latency: Latency, side: float) -> _Map:
+    """Return the map; `side` is its greatest width in inches."""
     cpus = tuple(near_order(latency.topology, latency.cpus))
     order = np.searchsorted(latency.cpus, cpus)
     values = latency.matrix[np.ix_(order, order)]
@@ -106,17 +109,21 @@ def _map(latency: Latency) -> _Map:
         values,
         middle - reach,
         middle + reach,
-        min(_SIDE / len(cpus), _CELL),
+        min(side / len(cpus), _CELL),
     )
 
 
-def _drawn(latency: Latency) -> Figure:
-    shown = _map(latency)
-    layers = _layers(latency.topology, shown.cpus)
-    side = shown.cell * len(shown.cpus)
+def _drawn(latency: Latency, layout: Layout) -> Figure:
+    layers = _layers(latency.topology, near_order(latency.topology, latency.cpus))
     above, beside = _room_for(layers)
-    left, top = _LEFT + beside, _TOP + above
-    width = max(_MIN_WIDTH, left + side + _RIGHT)
+    left = _LEFT + beside
+    most = _SIDE if layout.width is None else min(_SIDE, layout.width - left - _RIGHT)
+    shown = _map(latency, most)
+    side = shown.cell * len(shown.cpus)
+    width = layout.wide(max(_MIN_WIDTH, left + side + _RIGHT))
+    title = f"{TITLE} of {latency.node_id}: median one-way time from row to column"
+    title_lines = layout.title_lines(title, width)
+    top = 0.1 + LINE_IN * len(title_lines) + above
     entries = _legend(latency, layers)
     bottom = _AXIS + LEGEND_IN * legend_lines(entries, width)
     height = top + side + bottom
@@ -127,8 +134,7 @@ def _drawn(latency: Latency) -> Figure:
     _draw_edges(axes, shown.cpus, layers, side)
     at, high = (left + side + _BAR_AWAY) / width, min(side, _BAR_HIGH) / height
     _draw_bar(figure, figure.add_axes((at, bottom / height, _BAR_WIDE / width, high)), shown)
-    title = f"{TITLE} of {latency.node_id}: median one-way time from row to column"
-    put_title(figure, [label_text(title, int(width / _TITLE_LETTER))])
+    put_title(figure, title_lines)
     put_legend(figure, entries)
     return figure
 
@@ -158,8 +164,9 @@ def _colours() -> Colormap:
 
 def _write_cells(axes: Axes, shown: _Map) -> None:
     """Write the numbers where there is room, and a cross where a value is off the scale."""
-    many = len(shown.cpus) > _MAX_WRITTEN
-    size = min(8.0, max(3.0, 0.36 * 72 * shown.cell))
+    size = min(8.0, 0.36 * 72 * shown.cell)
+    many = size < _LEAST_SIZE
+    size = max(size, _LEAST_SIZE)
     for row, column in np.argwhere(np.isfinite(shown.values)):
         value = float(shown.values[row, column])
         if many and value <= shown.high:
@@ -232,8 +239,6 @@ def _alt_text(latency: Latency) -> str:
 _NUMBERS, _LAYER = 0.26, 0.16
 # What a letter of a layer's name takes.
 _LETTER = 0.055
-# More CPUs leave no room for each one's number.
-_MAX_NAMED = 32
 
 
 @dataclass(frozen=True)
@@ -273,10 +278,11 @@ def _room_for(layers: Sequence[_Layer]) -> tuple[float, float]:
 def _draw_edges(axes: Axes, cpus: Sequence[int], layers: Sequence[_Layer], side: float) -> None:
     """Draw CPU numbers and layers at the left and at the top."""
     n = len(cpus)
-    step = -(-n // _MAX_NAMED)
-    places = list(range(0, n, step))
     digits = len(str(max(cpus)))
-    size = min(8.0, max(4.0, 1.3 * 72 * side * step / n / (digits + 0.5)))
+    # As many CPUs have a number as have room for one.
+    step = math.ceil(_LEAST_SIZE * (digits + 0.5) * n / (1.3 * 72 * side))
+    places = list(range(0, n, step))
+    size = min(8.0, 1.3 * 72 * side * step / n / (digits + 0.5))
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_ticks(places, [str(cpus[at]) for at in places], fontsize=size)
         axis.set_tick_params(length=0, pad=2)

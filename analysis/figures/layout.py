@@ -50,9 +50,10 @@ SCREEN = Layout()
 
 
 def text_width(text: str, size: float = FONT_SIZE, weight: str = "normal") -> float:
-    """Return how many inches a text of one line takes at a size in points."""
+    """Return how many inches a text takes as the font can show it; `size` is in points."""
     font = FontProperties(family=FONT, size=size, weight=weight)
-    wide, _, _ = text_to_path.get_text_width_height_descent(text, font, ismath=False)
+    shown = label_text(text, _MAX_TEXT)
+    wide, _, _ = text_to_path.get_text_width_height_descent(shown, font, ismath=False)
     return float(wide) * _HINTED / _POINTS_PER_INCH
 
 

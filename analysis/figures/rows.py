@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -14,19 +13,18 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from numpy.typing import NDArray
 
+from analysis.figures.layout import SCREEN, Layout, shortened, text_width, wrap
 from analysis.figures.style import (
     BINDING_NAMES,
     BINDINGS,
     BLACK,
     GREY,
-    LETTER,
     PALE,
     ROW,
     SELECTION_STYLES,
     WIDTH,
     SelectionStyle,
     kind_style,
-    label_text,
     marker_of,
     marker_style,
     selection_style,
@@ -35,6 +33,7 @@ from analysis.records.runs import good_runs
 from analysis.results.sources import Results
 from analysis.statistics.sample import Interval
 from analysis.verdict.model import CaseFinding
+from base.text import one_line
 
 Array = NDArray[np.float64]
 # The good runs of each case, by case_id, with the columns of `analysis.records.runs`.
@@ -61,11 +60,12 @@ MAX_RATIO = 30.0
 MEAN = marker_style("D", 3.2, BLACK, "white")
 _STAR = marker_style("*", 9, BLACK, "white") | {"markeredgewidth": 0.8}
 
-_TITLE_LETTERS = 105
-_TITLE_IN, LINE_IN, _PANEL_TITLE_IN, _AXIS_IN, LEGEND_IN = 0.1, 0.16, 0.24, 0.28, 0.18
+_TITLE_IN, LINE_IN, _AXIS_IN, LEGEND_IN = 0.1, 0.16, 0.28, 0.18
+# The part of the width that labels may take; in a narrower figure panels stand below each other.
+_LABELS, _STACKED = 0.5, 5.0
 _GAP_IN, _RIGHT_IN = 0.22, 0.14
-# What an entry of the legend takes beside its words, and a letter of these.
-_ENTRY_IN, _LEGEND_LETTER = 0.42, 0.06
+# What an entry of the legend takes beside its words, and their size.
+_ENTRY_IN, _LEGEND_SIZE = 0.44, 7.5
 
 
 def runs_by_case(results: Results) -> RunsByCase:
@@ -98,50 +98,95 @@ def row_figure(
     panels: Sequence[tuple[str, float]],
     entries: Sequence[Entry],
     room: float = 0.0,
+    layout: Layout = SCREEN,
 ) -> tuple[Figure, list[Axes]]:
-    """Return a figure with a row a case, a legend, and panels, the first of which is labelled.
+    """Return a figure with a row a case, a legend, and labelled panels.
 
     Each panel has a title and a share of the width; `room` is kept free at its right, in inches,
-    for words.
+    for words. Panels stand one below the other where they would be too narrow.
     """
-    lines = title_lines(title)
-    labels = [label_text(case.label) for case in cases]
-    top = _TITLE_IN + LINE_IN * len(lines) + _PANEL_TITLE_IN
-    bottom = _AXIS_IN + LEGEND_IN * legend_lines(entries) + 0.06
+    width = layout.wide()
+    labels = _labels(cases, layout)
+    left = 0.15 + max((text_width(label) for label in labels), default=0.0)
+    gap = _GAP_IN + room
+    is_stacked = len(panels) > 1 and width < _STACKED
+    inside = width - left - _RIGHT_IN - room - (0.0 if is_stacked else gap * (len(panels) - 1))
+    shares = sum(share for _, share in panels)
+    wide = [inside if is_stacked else inside * share / shares for _, share in panels]
+    names = [wrap(name, inches) for (name, _), inches in zip(panels, wide, strict=True)]
+    title_lines = layout.title_lines(title, width)
+    head = _TITLE_IN + LINE_IN * max(map(len, names))
     body = ROW * (len(cases) + 0.4)
-    height = top + body + bottom
-    left = 0.15 + LETTER * max(map(len, labels), default=0)
-    right, gap = _RIGHT_IN + room, _GAP_IN + room
-    width = (WIDTH - left - right - gap * (len(panels) - 1)) / len(panels)
-    figure = Figure(figsize=(WIDTH, height))
-    put_title(figure, lines)
-    axes = figure.subplots(
-        1, len(panels), squeeze=False, width_ratios=[share for _, share in panels],
-        gridspec_kw={"left": left / WIDTH, "right": 1 - right / WIDTH, "wspace": gap / width,
-                     "bottom": bottom / height, "top": 1 - top / height},
-    )[0]  # fmt: skip
-    for panel, (name, _) in zip(axes, panels, strict=True):
-        _prepare(panel, name, cases)
-    for row, label in enumerate(labels):
-        axes[0].annotate(label, (0, row), (-5, 0), xycoords=axes[0].get_yaxis_transform(),
-                         textcoords="offset points", ha="right", va="center",
-                         annotation_clip=False)  # fmt: skip
+    lines = len(panels) if is_stacked else 1
+    foot = _AXIS_IN + LEGEND_IN * legend_lines(entries, width) + 0.06
+    top = (_TITLE_IN if title_lines else 0.0) + LINE_IN * len(title_lines)
+    height = top + lines * (head + body) + (lines - 1) * _AXIS_IN + foot
+    figure = Figure(figsize=(width, height))
+    put_title(figure, title_lines)
+    axes = []
+    for number, (name, inches) in enumerate(zip(names, wide, strict=True)):
+        line = number if is_stacked else 0
+        start = left + (0.0 if is_stacked else sum(wide[:number]) + gap * number)
+        low = height - top - (line + 1) * (head + body) - line * _AXIS_IN
+        panel = figure.add_axes((start / width, low / height, inches / width, body / height))
+        _prepare(panel, "\n".join(name), cases)
+        axes.append(panel)
+        if is_stacked or number == 0:
+            _label_rows(panel, labels)
     put_legend(figure, entries)
-    return figure, list(axes)
+    return figure, axes
 
 
-def title_lines(
-    title: str, letters: int = _TITLE_LETTERS, most: int = 3 * _TITLE_LETTERS
-) -> list[str]:
-    """Return a title from a record in lines of so many letters, of `most` letters in all."""
-    return textwrap.wrap(label_text(title, most), letters)
+def _labels(cases: Sequence[CaseFinding], layout: Layout) -> list[str]:
+    """Return the rows' labels; what all rows share goes first where there is no room."""
+    most = _LABELS * layout.wide()
+    labels = [case_label(case, layout) for case in cases]
+    if any(text_width(label) > most for label in labels):
+        starts, breaks, ends = zip(*(label.rpartition(" (") for label in labels), strict=True)
+        if all(breaks) and len(set(ends)) == 1:
+            labels = list(starts)
+    return [shortened(label, most) for label in labels]
+
+
+def _label_rows(axes: Axes, labels: Sequence[str]) -> None:
+    for row, label in enumerate(labels):
+        axes.annotate(label, (0, row), (-5, 0), xycoords=axes.get_yaxis_transform(),
+                      textcoords="offset points", ha="right", va="center",
+                      annotation_clip=False)  # fmt: skip
+
+
+def case_label(case: CaseFinding, layout: Layout) -> str:
+    """Return a case's label with the layout's names in it."""
+    if not layout.names:
+        return case.label
+    key = case.summary.key
+    mapping = layout.name(key.mapping)
+    if key.in_guest:
+        mapping = f"vCPUs {layout.name(str(key.vcpu_mapping))}, {mapping}"
+    beside = f" beside {layout.name(key.co_runner)}" if key.co_runner else ""
+    parts = filter(None, (key.setting_words, case.governor))
+    under = ", ".join(shown_settings(part, layout) for part in parts)
+    return one_line(f"#{case.number} {mapping}{beside} ({under})")
+
+
+def shown_mapping(mapping: str, layout: Layout) -> str:
+    """Return a mapping's name in the figure; of a guest's, those of its two parts."""
+    if mapping in layout.names:
+        return one_line(layout.name(mapping))
+    return one_line("/".join(map(layout.name, mapping.split("/"))))
+
+
+def shown_settings(settings: str, layout: Layout) -> str:
+    """Return the names in the figure of settings that stand behind each other."""
+    return one_line(", ".join(map(layout.name, settings.split(", "))))
 
 
 def put_title(figure: Figure, lines: Sequence[str]) -> None:
     """Put a figure's title, in lines, at its top left."""
     width, height = figure.get_size_inches()
-    where = 0.1 / width, 1 - _TITLE_IN / height
-    figure.text(*where, "\n".join(lines), va="top", ha="left", weight="bold")
+    if lines:
+        where = 0.08 / width, 1 - 0.06 / height
+        figure.text(*where, "\n".join(lines), va="top", ha="left", weight="bold")
 
 
 def _prepare(axes: Axes, title: str, cases: Sequence[CaseFinding]) -> None:
@@ -315,13 +360,13 @@ def star_entry() -> Line2D:
 
 def legend_lines(entries: Sequence[Entry], width: float = WIDTH) -> int:
     """Return how many lines a legend takes: its columns are as wide as their longest words."""
-    labels = [str(entry.get_label()) for entry in entries]
-    for lines in range(1, len(labels)):
-        columns = [labels[at : at + lines] for at in range(0, len(labels), lines)]
-        wide = sum(_ENTRY_IN + _LEGEND_LETTER * max(map(len, column)) for column in columns)
-        if wide <= width:
-            return lines
-    return len(labels)
+    wide = [_ENTRY_IN + text_width(str(entry.get_label()), _LEGEND_SIZE) for entry in entries]
+    for lines in range(1, len(wide)):
+        columns = [wide[at : at + lines] for at in range(0, len(wide), lines)]
+        if sum(map(max, columns)) <= width - 0.05:
+            # In so many columns the legend may need fewer lines.
+            return -(-len(wide) // len(columns))
+    return len(wide)
 
 
 def put_legend(figure: Figure, entries: Sequence[Entry]) -> None:

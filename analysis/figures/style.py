@@ -33,7 +33,7 @@ ROW = 0.25
 # What a letter of a row's label takes at its size, on average.
 LETTER = 0.066
 MAX_LETTERS = 48
-DPI = 150
+DPI = 300
 
 # It comes with matplotlib: figures are laid out the same on every machine.
 FONT, FONT_SIZE = "DejaVu Sans", 8.0

@@ -151,6 +151,9 @@ _LATEX = str.maketrans(
         "→": r"$\to$",
         "²": r"$^2$",
         "µ": r"$\mu$",
+        "±": r"$\pm$",
+        "°": r"$^\circ$",
+        "\N{MINUS SIGN}": r"$-$",
         # Behind a row's end they would be arguments of that.
         "[": "{[}",
         "*": "{*}",

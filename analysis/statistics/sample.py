@@ -120,6 +120,17 @@ class Sample:
         return self.sd / self.mean if self.mean else float("nan")
 
 
+def t_interval(n: int, mean: float, sd: float) -> Interval | None:
+    """Return Student's interval of a mean of which only n and the deviation (n - 1) are known.
+
+    None where there is no spread, or one value.
+    """
+    if n < 2 or not sd > 0:
+        return None
+    reach = float(special.stdtrit(n - 1, (1 + LEVEL) / 2)) * sd / math.sqrt(n)
+    return Interval(mean - reach, mean + reach)
+
+
 def describe(samples: Sequence[Array], seed: int = 1) -> list[Sample]:
     """Return the statistics of each sample; a sample has one finite value or more.
 

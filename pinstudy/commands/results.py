@@ -12,7 +12,7 @@ import click
 
 from base import PINSTUDY
 from base.errors import StudyError, UserError
-from base.text import as_typed, first_of, plural, unknown_word
+from base.text import as_typed, first_of, plural
 from pinstudy.options import JSON, MARGIN, OUTPUT, RESULTS, STYLE, Folder, find_results
 from pinstudy.output import print_columns, print_json, say, say_lines, terminal_width
 
@@ -59,58 +59,6 @@ def _outcome(row: ListedResults) -> str:
     if row.problem:
         return f"cannot be read; `{PINSTUDY} tables {as_typed(row.results)}` says why"
     return "decided" if row.decided else "undecided"
-
-
-_WRITTEN = "written: "
-
-
-def chosen_formats(
-    _context: click.Context, _parameter: click.Parameter, value: str | None
-) -> tuple[str, ...]:
-    """Return the formats of a list such as `svg,pdf`; raises UserError for an unknown one."""
-    from analysis.figures.drawing import FORMATS
-
-    if value is None:
-        return FORMATS
-    names = tuple(dict.fromkeys(filter(None, (name.strip() for name in value.split(",")))))
-    for name in names:
-        if name not in FORMATS:
-            raise UserError(f"--formats: {unknown_word('format', name, FORMATS)}")
-    if not names:
-        raise UserError(f"--formats: names no format; expected some of {', '.join(FORMATS)}")
-    return names
-
-
-@click.command("figures")
-@click.argument("results", callback=find_results)
-@OUTPUT
-@click.option(
-    "--formats",
-    metavar="svg,pdf,png",
-    callback=chosen_formats,
-    help="Some of these, joined by commas; without it, all.",
-)
-@JSON
-def figures_command(
-    results: str, output: Path | None, formats: tuple[str, ...], as_json: bool
-) -> None:
-    """Draw the figures of RESULTS: a folder such as results/quick/mynode, or published:NAME.
-
-    A figure of something that was not measured is not drawn.
-    """
-    from analysis.figures.gallery import write_figures
-    from analysis.results.sources import folders_for
-
-    written = []
-    for source, folder in folders_for(results, output):
-        lines = write_figures(source, folder, formats)
-        files = [line.removeprefix(_WRITTEN) for line in lines if line.startswith(_WRITTEN)]
-        rest = [line for line in lines if not line.startswith(_WRITTEN)]
-        written.append({"results": source, "files": files, "not_drawn": rest})
-        for line in () if as_json else lines:
-            say(line)
-    if as_json:
-        print_json(written)
 
 
 @click.command("report")

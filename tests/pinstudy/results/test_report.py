@@ -1,4 +1,4 @@
-"""`pinstudy figures` and `pinstudy report`, as they are typed."""
+"""`pinstudy report`, as it is typed."""
 
 from __future__ import annotations
 
@@ -19,40 +19,6 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("results") / "made-up" / "node1"
     folder.mkdir(parents=True)
     return make_results(folder, apps=(("lu", 3.0),), threads=(1,), repetitions=5)
-
-
-def test_figures_are_written_in_three_formats_beside_the_records(
-    tmp_path: Path, study: Path
-) -> None:
-    done = pinstudy(tmp_path, "figures", str(study))
-    assert (done.returncode, done.stderr) == (0, "")
-    names = {path.name for path in (study / "figures").iterdir()}
-    stems = ("time-and-energy", "time-energy-plane", "kinds", "migrations")
-    overall = ("overview", "overview-plane", "runs-over-time")
-    assert names == {
-        f"{stem}.{style}"
-        for stem in (*(f"table-1-{stem}" for stem in stems), *overall)
-        for style in ("svg", "pdf", "png")
-    }
-    for start, style in ((b"<?xml", "svg"), (b"%PDF", "pdf"), (b"\x89PNG", "png")):
-        assert (study / "figures" / f"table-1-kinds.{style}").read_bytes().startswith(start)
-
-
-def test_figures_go_where_they_are_wanted_in_the_wanted_formats(
-    tmp_path: Path, study: Path
-) -> None:
-    arguments = ("figures", str(study), "--output", "for-paper", "--formats", "pdf")
-    pinstudy(tmp_path, *arguments, status=0)
-    assert {path.suffix for path in (tmp_path / "for-paper").iterdir()} == {".pdf"}
-
-
-def test_a_figure_that_is_not_drawn_is_reported_with_the_reason(tmp_path: Path) -> None:
-    energy = {"energy_pkg_j": "no powercap here"}
-    plain = {key: value for key, value in record().items() if key != "energy_pkg_j"}
-    write(tmp_path, [plain | {"repetition": r, "unavailable": energy} for r in range(1, 4)])
-    done = pinstudy(tmp_path, "figures", str(tmp_path), "--formats", "svg")
-    assert "not drawn: table-1-time-energy-plane" in done.stdout
-    assert "no powercap here" in done.stdout
 
 
 def test_the_report_is_one_file_beside_the_records(tmp_path: Path, study: Path) -> None:
