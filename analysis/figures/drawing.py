@@ -9,6 +9,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
+from analysis.figures.style import DPI
 from analysis.format.numbers import NO_REASON, three_digits
 from analysis.format.table import joined
 from analysis.records.files import write_file
@@ -45,11 +46,15 @@ class Drawing:
     figure: Figure
     tooltips: Mapping[str, str] = field(default_factory=dict)
 
-    def data(self, style: str) -> bytes:
-        """Return the figure as `svg`, `pdf` or `png`; the same figure gives the same bytes."""
+    def data(self, style: str, dpi: float | None = None) -> bytes:
+        """Return the figure as `svg`, `pdf` or `png`; the same figure gives the same bytes.
+
+        `dpi` is that of bitmaps, by default the one of paper.
+        """
         stream = io.BytesIO()
         described = {"Title": self.title, _DESCRIPTION[style]: self.alt}
-        self.figure.savefig(stream, format=style, metadata=_METADATA[style] | described)
+        metadata = _METADATA[style] | described
+        self.figure.savefig(stream, format=style, dpi=dpi or DPI, metadata=metadata)
         return stream.getvalue()
 
 

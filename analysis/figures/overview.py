@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.transforms import Bbox
 
-from analysis.figures.changes import Scale, put_scale
+from analysis.figures.changes import MINUS, Scale, put_scale
 from analysis.figures.drawing import (
     FIXED_TIME,
     Drawing,
@@ -35,7 +35,7 @@ from analysis.figures.rows import (
     shown_settings,
 )
 from analysis.figures.style import BLACK, GREY, mapping_looks, marker_style
-from analysis.format.numbers import signed_in_percent
+from analysis.format.numbers import signed_in_percent, signed_percents
 from analysis.objectives import ENERGY, TIME
 from analysis.overview.grid import program_names
 from analysis.results.case import grouped
@@ -118,7 +118,7 @@ def draw_overview_plane(
     alt = words.PLANE_ALT.format(
         cases=plural(len(points), "case"), extremes=" ".join(_extremes_in_words(shown, layout))
     )
-    return Drawing(name, title, caption, alt, figure)
+    return Drawing(name, title, caption, alt, figure, _tooltips(shown, layout))
 
 
 def _reference(tables: Sequence[TableFindings], settings: Sequence[str], layout: Layout) -> str:
@@ -225,7 +225,7 @@ def _drawn(panels: Sequence[_Panel], settings: Sequence[str], title: str, layout
         put_scale(axes, False, along, high)
         # The panels of a line, and those of a column, share their numbers.
         axes.tick_params(labelleft=column == 0, labelbottom=number + columns >= len(panels))
-        _draw_panel(axes, panel, mapping_looks(mappings), settings, (wide, high))
+        _draw_panel(axes, number, panel, mapping_looks(mappings), settings, (wide, high))
     foot = (bottom - 0.21) / height
     figure.text(
         (_LEFT + inside / 2) / width, foot, words.PLANE_TIME, ha="center", va="top", fontsize=_SIZE
@@ -275,6 +275,7 @@ def _filled(marker: str, colour: str, setting: int) -> dict[str, Any]:
 
 def _draw_panel(
     axes: Axes,
+    number: int,
     panel: _Panel,
     looks: Mapping[str, tuple[str, str]],
     settings: Sequence[str],
@@ -287,15 +288,42 @@ def _draw_panel(
     (low, high) = axes.get_ylim()
     axes.plot(100 * (times - 1), 100 * (1 / times - 1), zorder=1, **_PRODUCT)
     axes.set_ylim(low, high)
-    for point in panel.points:
+    for place, point in enumerate(panel.points):
         colour, marker = looks[point.case.full_mapping]
         time, energy = (100 * math.expm1(log) for log in (point.time, point.energy))
         if point.interval:
             ends = [100 * (end - 1) for end in (point.interval.low, point.interval.high)]
             axes.plot(ends, [energy] * 2, color=colour, linewidth=0.9, zorder=2)
         look = _filled(marker, colour, settings.index(_setting(point.case)))
-        axes.plot([time], [energy], zorder=3, **look)
+        axes.plot([time], [energy], zorder=3, gid=_gid(number, place), **look)
     _label_extremes(axes, panel, size)
+
+
+def _gid(panel: int, place: int) -> str:
+    """Return the id of a case's mark by the numbers of its panel and in it."""
+    return f"case-{panel}-{place}"
+
+
+def _tooltips(panels: Sequence[_Panel], layout: Layout) -> dict[str, str]:
+    """Return what each mark says, by its gid."""
+    return {
+        _gid(number, place): _tooltip(point, layout)
+        for number, panel in enumerate(panels)
+        for place, point in enumerate(panel.points)
+    }
+
+
+def _tooltip(point: _Point, layout: Layout) -> str:
+    """Return a case with its changes of time, with the interval, and of energy."""
+    time, energy = (math.expm1(log) for log in (point.time, point.energy))
+    if point.interval is None:
+        change = words.MARK.format(change=signed_in_percent(time, 3))
+    else:
+        low, high = point.interval.low - 1, point.interval.high - 1
+        change, (first, last) = signed_percents(time, low, high)
+        change = words.MARK_WITH_INTERVAL.format(change=change, low=first, high=last)
+    text = words.PLANE_MARK.format(time=change, energy=signed_in_percent(energy, 3))
+    return f"{case_label(point.case, layout)}: {text.replace('-', MINUS)}"
 
 
 def _label_extremes(axes: Axes, panel: _Panel, size: tuple[float, float]) -> None:

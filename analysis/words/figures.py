@@ -15,6 +15,7 @@ WITHOUT_INTERVAL = "A mark without a line has no measured spread."
 NOTHING_COMPARED = "no case is compared in {noun} with a baseline"
 NOTHING_THERE = "Not drawn: {count} in which nothing is compared."
 MARK = "{change} %"
+PLANE_MARK = "time {time}, energy {energy} %"
 MARK_WITH_INTERVAL = "{change} % ({low} to {high} %)"
 COMPARISONS_ALT = (
     "{comparisons} in {configurations}: {outcomes}. The changes go from {low} % to {high} %."
