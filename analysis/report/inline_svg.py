@@ -44,6 +44,8 @@ COLOURS = {
 _ELEMENTS = frozenset(
     ("svg", "g", "path", "use", "text", "tspan", "defs", "clipPath", "rect", "pattern", "image")
 )
+# Of bitmaps: one and a half times that of a screen.
+SCREEN_DPI = 144
 # What parts have from their group unless they say it themselves.
 _INHERITED = (
     *("fill", "fill-opacity", "fill-rule", "stroke", "stroke-width", "stroke-opacity"),
@@ -86,7 +88,7 @@ class _Element:
 
 def inline_svg(drawing: Drawing, prefix: str) -> Markup:
     """Return a figure as an element of the page; `prefix` tells its ids from other figures'."""
-    root = _read(ElementTree.fromstring(drawing.data("svg")), drawing.tooltips)
+    root = _read(ElementTree.fromstring(drawing.data("svg", SCREEN_DPI)), drawing.tooltips)
     assert root is not None
     for element in list(_all_of(root)):
         _hoist(element)
