@@ -9,7 +9,7 @@ import pytest
 
 from analysis.answer import analyze
 from analysis.figures.drawing import NotDrawn
-from analysis.figures.gallery import all_figures
+from analysis.figures.gallery import FIGURES, all_figures
 from analysis.results.sources import open_results
 from tests.support.tools import ROOT
 from tools.gallery import PUBLICATION, make
@@ -36,6 +36,15 @@ def test_the_page_names_every_figure_and_shows_those_that_can_be_drawn(folder: P
             assert f"- `{figure.name}` ({figure.title}): n/a, because {figure.reason}" in page
 
 
+def test_the_page_says_which_results_show_each_kind_of_figure(folder: Path) -> None:
+    page = (folder / "gallery.md").read_text(encoding="utf-8")
+    head = page.split("\n## ")[0]
+    kinds = dict(re.findall(r"^\| ([a-z-]+) \| (.*) \|$", head, re.MULTILINE))
+    assert list(kinds) == list(FIGURES)
+    assert kinds["comparisons"] == kinds["time-energy"] == f"`{PUBLICATION}`"
+    assert kinds["latency"] == "n/a here; `pinstudy latency` makes it"
+
+
 def test_the_page_has_all_tables_and_the_report(folder: Path) -> None:
     page = (folder / "gallery.md").read_text(encoding="utf-8")
     assert re.findall(r"^#### Table (\d+):", page, re.MULTILINE) == [str(n) for n in range(3, 11)]
@@ -50,8 +59,8 @@ def test_the_page_shows_every_card_with_its_report(folder: Path) -> None:
     assert "#### Does the best mapping gain over the baseline?" in cards
     assert re.findall(r"^#### (\S+)$", cards, re.MULTILINE) == names
     for name in names:
-        assert f"(cards/{name}/overview.svg)" in cards
-        assert (folder / f"cards/{name}/overview.svg").is_file()
+        assert f"(cards/{name}/comparisons.svg)" in cards
+        assert (folder / f"cards/{name}/comparisons.svg").is_file()
         assert (folder / f"cards/{name}/report.html").is_file()
 
 

@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import re
 import shutil
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
 from analysis.answer import analyze
 from analysis.compare.many import compare_many, many_tables
-from analysis.figures.drawing import NotDrawn, write_drawing
-from analysis.figures.gallery import all_figures
-from analysis.figures.heat_map import draw_heat_map
-from analysis.overview.configurations import overviews_of
+from analysis.figures.comparisons import draw_comparisons
+from analysis.figures.drawing import Drawing, NotDrawn, write_drawing
+from analysis.figures.gallery import FIGURES, all_figures, kind_of
+from analysis.objectives import TIME
 from analysis.report.page import write_report
 from analysis.results.card_file import Card
 from analysis.results.node_facts import sheet_rows
@@ -35,6 +36,14 @@ _HEAD = """# Gallery
 each below the command that makes it. [report.md](report.md) says what the figures show.
 
 """
+# What makes a kind of figure that not every study has.
+_COMMANDS = {
+    "slowdowns": "run co-runners",
+    "contention": "run affinity",
+    "smt": "run affinity",
+    "threads": "run affinity",
+    "latency": "latency",
+}
 _NO_VIRTUAL_NODE = f"""n/a, because `{VIRTUAL_NODE}` has no results. This makes them, and then
 `make docs` shows them here:
 
@@ -44,19 +53,22 @@ make vnode-study ARGS='--out {VIRTUAL_NODE}'
 """
 
 
-def section(source: str, into: Path, name: str) -> str:
-    """Return a source's part of the page; its figures and report are written to into/name."""
+def section(source: str, into: Path, name: str) -> tuple[str, list[str]]:
+    """Return a source's part of the page, and the names of its figures.
+
+    Its figures and report are written to into/name.
+    """
     layout: Literal["full", "published"] = "published" if source.startswith(PUBLISHED) else "full"
     tables = render(make_tables(source, layout), "markdown").replace("## ", "#### ")
     figures, missing = "", ""
+    names = []
     results = open_results(source)
     for drawn in all_figures(results, analyze(results)):
         if isinstance(drawn, NotDrawn):
             missing += f"- `{drawn.name}` ({drawn.title}): n/a, because {drawn.reason}\n"
         else:
-            (path,) = write_drawing(drawn, into / name, ["svg"])
-            alt = drawn.alt.replace("[", "(").replace("]", ")")
-            figures += f"#### {drawn.name}\n\n![{alt}]({name}/{path.name})\n\n{drawn.caption}\n\n"
+            names.append(drawn.name)
+            figures += f"#### {drawn.name}\n\n{_picture(drawn, into, name)}{drawn.caption}\n\n"
     report = write_report(source, into / name)
     style = "--all" if layout == "full" else f"--layout {layout}"
     return (
@@ -64,7 +76,28 @@ def section(source: str, into: Path, name: str) -> str:
         f"### Report\n\n{_command('report', source, '-o report')}"
         f"[The report]({name}/{report.name}) is one file, which needs no network.\n\n"
         f"### Tables\n\n{_command('tables', source, f'{style} --format markdown')}{tables}\n\n"
-    )
+    ), names
+
+
+def _picture(drawn: Drawing, into: Path, name: str) -> str:
+    """Write a figure into a folder of the gallery, and return its Markdown."""
+    write_drawing(drawn, into / name, ["svg"])
+    alt = drawn.alt.replace("[", "(").replace("]", ")")
+    return f"![{alt}]({name}/{drawn.name}.svg)\n\n"
+
+
+def kinds_table(figures: Mapping[str, Sequence[str]]) -> str:
+    """Return which results show each kind of figure; `figures` has their names by source."""
+    page = "| kind of figure | from |\n|---|---|\n"
+    for kind in FIGURES:
+        sources = [
+            f"`{source}`"
+            for source, names in figures.items()
+            if any(kind_of(name) == kind for name in names)
+        ]
+        command = _COMMANDS.get(kind, "run quick")
+        page += f"| {kind} | {', '.join(sources) or f'n/a here; `pinstudy {command}` makes it'} |\n"
+    return f"{page}\n"
 
 
 def cards_section(folder: Path, into: Path) -> str:
@@ -82,16 +115,11 @@ def cards_section(folder: Path, into: Path) -> str:
         name, node = Path(source).stem, results.card.node
         (into / "cards" / name).mkdir(parents=True)
         write_report(source, into / "cards" / name)
-        shown = ""
-        of = "; ".join(value for _, value in sheet_rows(node)) if node else "of an unknown node"
-        findings = analyze(results)
-        overviews = [of for of in overviews_of(findings) if of.lines and of.columns]
-        for drawn in (draw_heat_map(overview, findings) for overview in overviews):
-            write_drawing(drawn, into / "cards" / name, ["svg"])
-            alt = drawn.alt.replace("[", "(").replace("]", ")")
-            shown += f"![{alt}](cards/{name}/{drawn.name}.svg)\n\n"
+        facts = "; ".join(value for _, value in sheet_rows(node)) if node else "an unknown node"
+        drawn = draw_comparisons(results, analyze(results), TIME)
+        shown = _picture(drawn, into, f"cards/{name}") if isinstance(drawn, Drawing) else ""
         page += (
-            f"#### {name}\n\n{escaped(of)}; {escaped(_proved(results.card))}. "
+            f"#### {name}\n\n{escaped(facts)}; {escaped(_proved(results.card))}. "
             f"[Its report](cards/{name}/report.html).\n\n{shown}"
         )
     return page
@@ -113,14 +141,19 @@ def _command(name: str, source: str, options: str) -> str:
 def make(into: Path = INTO, virtual_node: Path = VIRTUAL_NODE) -> str:
     """Write the gallery anew, and return its page."""
     shutil.rmtree(into, ignore_errors=True)
-    page = f"{_HEAD}## {PUBLICATION}\n\n{section(PUBLICATION, into, 'published')}"
-    page += f"## Cards\n\n{cards_section(CARDS, into)}"
-    page += "## A study in the virtual node\n\n"
-    if virtual_node.is_dir():
-        sources = sources_below(str(virtual_node))
-        page += "".join(section(source, into, Path(source).name) for source in sources)
-    else:
-        page += _NO_VIRTUAL_NODE
+    published, names = section(PUBLICATION, into, "published")
+    figures = {PUBLICATION: names}
+    measured = ""
+    sources = sources_below(str(virtual_node)) if virtual_node.is_dir() else []
+    for source in sources:
+        name = Path(source).name
+        part, figures[source] = section(source, into, name)
+        measured += part
+    page = (
+        f"{_HEAD}{kinds_table(figures)}## {PUBLICATION}\n\nPublished means and deviations.\n\n"
+        f"{published}## Cards\n\n{cards_section(CARDS, into)}"
+        f"## A study in the virtual node\n\n{measured or _NO_VIRTUAL_NODE}"
+    )
     (into / "gallery.md").write_text(page, encoding="utf-8")
     return page
 

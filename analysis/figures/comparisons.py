@@ -156,8 +156,7 @@ def _rows(lines: Sequence[ConfigurationLine], objective: Objective, layout: Layo
         for line in compared
     ]
     mappings = list(dict.fromkeys(chain.from_iterable(cells)))
-    lane = _lane(len(compared) * len(mappings))
-    height = max(_LEAST_ROW, len(mappings) * lane + _ROW_GAP)
+    lane = _lane(sum(map(len, cells)))
     rows: list[_Row] = []
     for alike in grouped(zip(compared, cells, strict=True), lambda pair: pair[0].program):
         program = _program(alike[0][0], layout)
@@ -167,11 +166,12 @@ def _rows(lines: Sequence[ConfigurationLine], objective: Objective, layout: Layo
         for line, marked in alike:
             short = " ".join(filter(None, (line.team, shown_settings(line.under, layout))))
             whole = f"{program} {short}".rstrip()
+            shown = [mapping for mapping in mappings if mapping in marked]
             marks = tuple(
-                _Mark(mapping, marked[mapping], (number + 0.5) / len(mappings))
-                for number, mapping in enumerate(mappings)
-                if mapping in marked
+                _Mark(mapping, marked[mapping], (number + 0.5) / len(shown))
+                for number, mapping in enumerate(shown)
             )
+            height = max(_LEAST_ROW, len(shown) * lane + _ROW_GAP)
             rows.append(_Row(short if has_heading else whole, whole, marks, height))
     return rows
 

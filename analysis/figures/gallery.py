@@ -53,6 +53,12 @@ FIGURES = (
 )
 
 
+def kind_of(name: str) -> str:
+    """Return the kind of a figure of that name: `imbalance` of `lulesh-x8/imbalance`."""
+    last = name.rpartition("/")[2]
+    return next(kind for kind in FIGURES if last.startswith(kind))
+
+
 @dataclass(frozen=True)
 class Wanted:
     """Which kinds of figures are wanted, in which layout and formats."""

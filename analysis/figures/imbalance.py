@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from analysis.figures.drawing import Drawing, NotDrawn, extremes, sentences, why_not_measured
 from analysis.figures.layout import SCREEN, Layout
 from analysis.figures.rows import area_entry, label_empty_rows, row_figure, write_beside
-from analysis.figures.style import KNOWN_KINDS, cores_of, kind_style
+from analysis.figures.style import KNOWN_KINDS, ROW, cores_of, kind_style
 from analysis.format.numbers import percent
 from analysis.measures import PROFILES
 from analysis.results.sources import Results
@@ -18,7 +18,9 @@ TITLE = "CPU time of each thread"
 # The part of a row's height that the bars of its threads share.
 _HEIGHT = 0.72
 # The part of a bar's height that is kept free.
-_GAP = 0.14
+_GAP = 0.2
+# Inches: what a thread takes of its row, and a row at most.
+_THREAD_IN, _MOST_ROW_IN = 0.055, 0.8
 # Left and bottom, width and height; in per cent, and in rows.
 _Bar = tuple[float, float, float, float]
 _MAX_THREADS = PROFILES["team_cpu_s"]
@@ -39,10 +41,11 @@ def draw_imbalance(
         if results.why_absent([case.summary for case in cases], _FIELDS):
             yield NotDrawn(name, TITLE, why_not_measured(results, cases, _FIELDS))
         return
-    panel = "CPU time of each thread (% of the busiest thread's), and imbalance"
+    panel = "CPU time (% of the busiest thread's)"
     bars = _bars(teams)
     entries = [area_entry(f"CPU time, {cores_of(kind)}", kind) for kind in bars]
-    figure, axes = row_figure(table.title, cases, [(panel, 1.0)], entries, 0.5, layout)
+    tall = min(max(ROW, _THREAD_IN * max(map(len, teams.values()))), _MOST_ROW_IN)
+    figure, axes = row_figure(table.title, cases, [(panel, 1.0)], entries, 0.5, layout, tall)
     for kind, parts in bars.items():
         left, bottom, width, height = zip(*parts, strict=True)
         axes[0].barh(

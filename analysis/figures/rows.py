@@ -99,11 +99,13 @@ def row_figure(
     entries: Sequence[Entry],
     room: float = 0.0,
     layout: Layout = SCREEN,
+    row_height: float = ROW,
 ) -> tuple[Figure, list[Axes]]:
     """Return a figure with a row a case, a legend, and labelled panels.
 
     Each panel has a title and a share of the width; `room` is kept free at its right, in inches,
-    for words. Panels stand one below the other where they would be too narrow.
+    for words, and `row_height` is in inches. Panels stand one below the other where they would be
+    too narrow.
     """
     width = layout.wide()
     labels = _labels(cases, layout)
@@ -116,7 +118,7 @@ def row_figure(
     names = [wrap(name, inches) for (name, _), inches in zip(panels, wide, strict=True)]
     title_lines = layout.title_lines(title, width)
     head = _TITLE_IN + LINE_IN * max(map(len, names))
-    body = ROW * (len(cases) + 0.4)
+    body = row_height * (len(cases) + 0.4)
     lines = len(panels) if is_stacked else 1
     foot = _AXIS_IN + LEGEND_IN * legend_lines(entries, width) + 0.06
     top = (_TITLE_IN if title_lines else 0.0) + LINE_IN * len(title_lines)

@@ -84,7 +84,7 @@ def width_in_inches(
     "--width",
     metavar="89mm",
     callback=width_in_inches,
-    help="Lay the figures out for a column (mm, cm, in or pt); letters keep 7 to 8 points.",
+    help="Lay the figures out for a column (mm, cm, in or pt); letters stay 6 to 8 points.",
 )
 @click.option(
     "--title",
