@@ -32,7 +32,8 @@ def draw_imbalance(
 ) -> Iterator[Drawing | NotDrawn]:
     """Draw the CPU time of each thread of the team, as a share of the busiest thread's.
 
-    Yields nothing for results that were not asked for it: imported or published ones.
+    Yields nothing for results that were not asked for it, imported or published ones, and for
+    teams of one thread.
     """
     cases = table.cases
     teams = {row: case.summary.profiles.get("team_cpu_s", ()) for row, case in enumerate(cases)}
@@ -40,6 +41,9 @@ def draw_imbalance(
     if not teams:
         if results.why_absent([case.summary for case in cases], _FIELDS):
             yield NotDrawn(name, TITLE, why_not_measured(results, cases, _FIELDS))
+        return
+    # One thread divides its work among none; where it ran, the figure of core kinds tells.
+    if all(len(team) == 1 for team in teams.values()):
         return
     panel = "CPU time (% of the busiest thread's)"
     bars = _bars(teams)

@@ -65,6 +65,11 @@ def test_each_thread_is_a_bar_with_a_part_for_each_kind(tmp_path: Path) -> None:
     assert "The imbalance is 30 % for #1 unpinned (performance)." in drawn.alt
 
 
+def test_one_thread_has_no_figure_of_how_the_work_was_divided(tmp_path: Path) -> None:
+    alone = [record(1, n, team_cpu_s=[{"P": 8.0}]) for n in (1, 2)]
+    assert IMBALANCE not in figures_of(tmp_path, alone)
+
+
 def test_of_results_in_which_work_was_not_looked_at_nothing_is_said(study: Figures) -> None:
     assert IMBALANCE not in study
 
