@@ -128,6 +128,6 @@ def why_not_measured(results: Results, cases: Sequence[CaseFinding], fields: Seq
 def _distinct_reasons(reasons: Sequence[object]) -> str:
     texts = list(dict.fromkeys(one_line(str(reason)) for reason in reasons))
     # What follows from another reason repeats it.
-    distinct = [one for one in texts if not any(one in other for other in texts if other != one)]
+    distinct = [text for text in texts if not any(text in more for more in texts if more != text)]
     more = len(distinct) - _MAX_REASONS
     return joined([*distinct[:_MAX_REASONS], *([f"and {more} more reasons"] if more > 0 else [])])

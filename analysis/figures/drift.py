@@ -136,10 +136,10 @@ def _runs(results: Results) -> _Runs:
 def _without_pauses(started: Array, attempt: NDArray[np.intp]) -> Array:
     """Return seconds since the first run, each attempt beginning where the one before ended."""
     seconds, ended = np.zeros(len(started)), 0.0
-    for this in range(int(attempt.max(initial=-1)) + 1):
-        mine = attempt == this
-        seconds[mine] = started[mine] - started[mine].min() + ended
-        ended = float(seconds[mine].max())
+    for number in range(int(attempt.max(initial=-1)) + 1):
+        is_in = attempt == number
+        seconds[is_in] = started[is_in] - started[is_in].min() + ended
+        ended = float(seconds[is_in].max())
     return seconds
 
 
@@ -163,19 +163,19 @@ def _draw_times(axes: Axes, runs: _Runs, unit: float, step: int) -> int:
             clip_on=False, zorder=3,
         )  # fmt: skip
     axes.axhline(0, color=BLACK, linewidth=0.6)
-    for this in np.unique(runs.attempt)[1:]:
-        axes.axvline(runs.hours[runs.attempt == this].min() * unit, color=GREY, linewidth=0.8)
+    for number in np.unique(runs.attempt)[1:]:
+        axes.axvline(runs.hours[runs.attempt == number].min() * unit, color=GREY, linewidth=0.8)
     axes.set_ylim(-reach, reach)
     axes.set_ylabel("time from median (%)")
     return int(is_far.sum())
 
 
 def _draw_trend(axes: Axes, runs: _Runs, trend: Trend, unit: float) -> None:
-    for this in np.unique(runs.attempt):
-        mine = runs.attempt == this
-        hours = np.array([runs.hours[mine].min(), runs.hours[mine].max()])
-        shares = np.expm1(trend.slope * (hours - runs.hours[mine].mean()))
-        away = np.median(runs.away[mine]) + 100 * shares
+    for number in np.unique(runs.attempt):
+        is_in = runs.attempt == number
+        hours = np.array([runs.hours[is_in].min(), runs.hours[is_in].max()])
+        shares = np.expm1(trend.slope * (hours - runs.hours[is_in].mean()))
+        away = np.median(runs.away[is_in]) + 100 * shares
         axes.plot(hours * unit, away, zorder=4, **_TREND)
 
 

@@ -357,8 +357,8 @@ def _ticks(axes: Axes, team: Team, columns: Sequence[int], cell: float) -> None:
         ha="right", va="top", fontsize=6.5, annotation_clip=False,
     )  # fmt: skip
     count = len(team.threads)
-    every = 1 if count <= MAX_LABELS and count * _ROW_IN <= _MAX_IN else -(-count // 16)
-    rows = list(range(0, count, every))
+    step = 1 if count <= MAX_LABELS and count * _ROW_IN <= _MAX_IN else -(-count // 16)
+    rows = list(range(0, count, step))
     axes.set_yticks(rows, [f"thread {row}" for row in rows], fontsize=6.5)
     axes.set_xticks(np.arange(-0.5, len(columns)), minor=True)
     axes.set_yticks(np.arange(-0.5, count), minor=True)

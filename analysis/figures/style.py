@@ -171,10 +171,10 @@ _MORE_MARKERS = ("P", "X", "<", ">", "p", "h", "*", "d")
 def mapping_looks(mappings: Iterable[str]) -> dict[str, tuple[str, str]]:
     """Return colour and marker of each mapping; the order of the others than the usual counts."""
     names = dict.fromkeys(mappings)
-    others = [name for name in names if name not in _MAPPINGS]
+    unusual = [name for name in names if name not in _MAPPINGS]
     more = {
         name: (_MORE_COLOURS[at % len(_MORE_COLOURS)], _MORE_MARKERS[at % len(_MORE_MARKERS)])
-        for at, name in enumerate(others)
+        for at, name in enumerate(unusual)
     }
     return {name: _MAPPINGS.get(name) or more[name] for name in names}
 
