@@ -92,7 +92,7 @@ def _notes(found: AllNodes) -> Iterator[str]:
         best, *others = found.defaults
         yield f"default of the site: {best.mapping}"
         if alike := [other.mapping for other in others if _reaches(other.worst, best.worst)]:
-            yield f"not distinguishable from it by the intervals of the worst loss: {', '.join(alike)}"
+            yield f"not distinguishable by the intervals of the worst loss: {', '.join(alike)}"
         yield "loss: against the best mapping of each configuration, of any mapping there"
         yield "intervals hold for all mappings of the table together"
     else:

@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from analysis.figures.drawing import FORMATS, Drawing, not_drawn, sentences
+from analysis.figures.layout import wrap
 from analysis.figures.rows import (
     LEGEND_IN,
     Entry,
@@ -21,7 +22,6 @@ from analysis.figures.rows import (
     put_legend,
     put_title,
     reach,
-    title_lines,
 )
 from analysis.figures.style import (
     BLACK,
@@ -114,7 +114,8 @@ def _figure(found: ManyCards, shown: Sequence[str], baseline: str) -> Figure:
     left = 0.15 + min(_MAX_LEFT, max(LETTER * widest, 0.3))
     changes = [row.node.changes[name] for row in rows for name in shown if name in row.node.changes]
     entries = _legend(changes)
-    title = title_lines(f"{found.configuration}: time against {baseline}")
+    text = f"{found.configuration}: time against {baseline}"
+    title = wrap(text, WIDTH - 2 * _RIGHT, weight="bold")
     top = _TOP + 0.16 * (len(title) - 1)
     bottom = _AXIS + LEGEND_IN * legend_lines(entries)
     height = top + body + bottom

@@ -223,7 +223,10 @@ def test_all_that_a_reader_needs_stands_in_its_section(
                 for r in range(1, 21)
             ],
             "method",
-            ["interim analysis 2 of a study that was continued: outcomes are at 0.005 instead of 0.04"],
+                [
+                    "interim analysis 2 of a study that was continued: "
+                    "outcomes are at 0.005 instead of 0.04"
+                ],
             id="a continued study",
         ),
         pytest.param(
