@@ -14,7 +14,8 @@ from pinstudy.cli import group
 _HEAD = """# The command line
 
 All commands and options, as `pinstudy COMMAND --help` shows them (`make schema` writes this page).
-The [README](../README.md#the-command-line) has the exit statuses.
+Exit status: 0; 1 for a failed study or a failed check; 2 for a mistake in the command or a file; 3 where a case
+meets `verdict --fail-if` ([CI](ci.md)); 130 after Ctrl-C.
 """
 _SHARED = """
 ## Options of several commands
