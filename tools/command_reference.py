@@ -13,9 +13,11 @@ from pinstudy.cli import group
 
 _HEAD = """# The command line
 
-All commands and options, as `pinstudy COMMAND --help` shows them (`make schema` writes this page).
-Exit status: 0; 1 for a failed study or a failed check; 2 for a mistake in the command or a file; 3 where a case
-meets `verdict --fail-if` ([CI](ci.md)); 130 after Ctrl-C.
+All commands and options in a line each; `pinstudy COMMAND --help` says more.
+
+Exit status: 0; 1 for a failed study or a failed check; 2 for a mistake in the command or a file;
+3 where a case meets `verdict --fail-if` ([CI](ci.md)); 130 after Ctrl-C. `make schema` writes this
+page.
 """
 _SHARED = """
 ## Options of several commands
@@ -26,7 +28,7 @@ _PLACEHOLDER = re.compile(r"[\w/]*<[\w/<>]+[\w/>]")
 
 
 def page() -> str:
-    """Return the page: the options that several commands share, then each command."""
+    """Return the page: options that several commands share, then each command with its own."""
     commands = list(_commands(group, "pinstudy"))
     times = Counter(option for _, command in commands for option in _options(command))
     # Of several options of a name, the one that most commands have is shared.
@@ -42,7 +44,8 @@ def page() -> str:
         options = _options(command)
         usage = " ".join((name, *command.collect_usage_pieces(context)))
         text += f"\n## {name}\n\n```\n{usage}\n```\n\n"
-        text += _marked(inspect.cleandoc(command.help or "")) + "\n"
+        purpose, _, _ = inspect.cleandoc(command.help or "").partition("\n\n")
+        text += _marked(purpose) + "\n"
         if own := [option for option in options if option not in shared]:
             text += "\n" + _table(own)
         if others := [f"`{_name(option)}`" for option in options if option in shared - of_all]:
