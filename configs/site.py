@@ -223,7 +223,7 @@ class Queue:
     ]
     """of each job, with its unit: a minute to 31 days"""
     cpus: Annotated[int, count("how many CPUs one node has", 1, MAX_CPUS)] | None = None
-    """the CPUs of one node. Without it: must be there for PBS; others give whole nodes"""
+    """the CPUs of one node. Without it: required for PBS; others give whole nodes"""
     queue: Annotated[str, script_word("the name of a queue or partition")] | None = None
     """queue, or Slurm's partition. Without it: the system's default"""
     account: Annotated[str, script_word("the name of an account")] | None = None

@@ -317,18 +317,18 @@ class Study:
     digest: Annotated[str, NO_KEY] = ""
     mappings: tuple[MappingOrName, ...] = ()
     """names of `pinstudy mappings`, or the study's own, for entries of `apps` without their own.
-    Without it: must be there; `unpinned` in guests"""
+    Without it: required; `unpinned` in guests"""
     engine: Annotated[str, word("engine", ("local", "vm", "batch"))] = "local"
     """`local`; `vm`: in [guests](vm.md); `batch`: on nodes of a [batch system](batch.md)"""
     vm: Vm | None = None
-    """`{cpus: 8, memory: 16 GiB}`; for apps that no command checks. Without it: must be there
+    """`{cpus: 8, memory: 16 GiB}`; for apps that no command checks. Without it: required
     with vm"""
     vcpu_mappings: Annotated[tuple[MappingOrName, ...], called("vcpu_mapping")] = ()
-    """mappings of the guest's CPUs to this node's. Without it: must be there with vm"""
+    """mappings of the guest's CPUs to this node's. Without it: required with vm"""
     spread: Annotated[Spread | None, called("batch")] = None
     """defaults of [`pinstudy submit`](batch.md): `site`, a name or a file seen from the study;
     `nodes` or `features`, each with the whole study; or `spread: split`, `workers: 4` to divide
-    it. Without it: must be there with batch"""
+    it. Without it: required with batch"""
     governors: tuple[Governor, ...] = (CURRENT_GOVERNOR,)
     """short for `settings: {governor: …}`; `current`: whatever is in force"""
     settings: Annotated[SettingFactors | None, replacing("study", _EARLIER_SETTINGS)] = None

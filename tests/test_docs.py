@@ -145,17 +145,32 @@ def test_the_readme_is_short() -> None:
     assert len((ROOT / "README.md").read_text().splitlines()) <= 80
 
 
+def words(text: str) -> list[str]:
+    """Return the words of a page outside of its code."""
+    text = re.sub(r"^```.*?^```$", "", text, flags=re.DOTALL | re.MULTILINE)
+    return [word for word in text.split() if re.search("[A-Za-z]", word)]
+
+
 # Each command adds to it, and nobody reads it from its first line to its last.
 LOOKED_UP = ROOT / "docs" / "command-line.md"
+DOCS = sorted(ROOT.glob("docs/*.md"))
 
 
-@pytest.mark.parametrize(
-    "page", sorted({*ROOT.glob("docs/*.md")} - {LOOKED_UP}), ids=lambda page: page.stem
-)
+@pytest.mark.parametrize("page", sorted({*DOCS} - {LOOKED_UP}), ids=lambda page: page.stem)
 def test_a_page_is_read_in_ten_minutes(page: Path) -> None:
-    text = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
-    words = [word for word in text.split() if re.search("[A-Za-z]", word)]
-    assert len(words) <= 2200
+    assert len(words(page.read_text())) <= 2200
+
+
+def test_all_pages_together_are_read_in_an_afternoon() -> None:
+    assert sum(len(words(page.read_text())) for page in DOCS) <= 30_000
+
+
+@pytest.mark.parametrize("page", DOCS, ids=lambda page: page.stem)
+def test_a_page_begins_with_its_purpose_in_one_sentence(page: Path) -> None:
+    title, purpose = page.read_text().strip().split("\n\n")[:2]
+    assert title.startswith("# ") and "\n" not in title
+    assert purpose.endswith((".", "?")) and not re.search(r"[.?!]\s", purpose)
+    assert len(words(purpose)) <= 30
 
 
 def test_the_page_of_records_has_every_status_and_every_number_that_tables_average() -> None:

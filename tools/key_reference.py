@@ -39,7 +39,7 @@ _ELSEWHERE = {"co_runner": ("co-runner", "[of a co-runner](co-runners.md#fields-
 
 def key_table(declared: type) -> str:
     """Return the keys of a table as Markdown; the name, which is that of the file, is left out."""
-    lines = ["| key | meaning | without it |", "|---|---|---|"]
+    lines = ["| key | meaning | default |", "|---|---|---|"]
     texts = meanings(declared)
     for key in keys_of(declared):
         text = texts.get(key.field, Meaning())
@@ -53,7 +53,7 @@ def key_table(declared: type) -> str:
 def _without(key: Key) -> str:
     """Return the meaning of a missing key."""
     if key.default is NODEFAULT:
-        return "must be there"
+        return "required"
     if isinstance(key.default, bool):
         return f"`{str(key.default).lower()}`"
     if isinstance(key.default, (str, tuple)) and key.default:
