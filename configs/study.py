@@ -326,9 +326,8 @@ class Study:
     vcpu_mappings: Annotated[tuple[MappingOrName, ...], called("vcpu_mapping")] = ()
     """mappings of the guest's CPUs to this node's. Without it: required with vm"""
     spread: Annotated[Spread | None, called("batch")] = None
-    """defaults of [`pinstudy submit`](batch.md): `site`, a name or a file seen from the study;
-    `nodes` or `features`, each with the whole study; or `spread: split`, `workers: 4` to divide
-    it. Without it: required with batch"""
+    """defaults of [`pinstudy submit`](batch.md): `site` (a file: as seen from the study), `nodes`
+    or `features`, `spread`, `workers`. Without it: required with batch"""
     governors: tuple[Governor, ...] = (CURRENT_GOVERNOR,)
     """short for `settings: {governor: …}`; `current`: whatever is in force"""
     settings: Annotated[SettingFactors | None, replacing("study", _EARLIER_SETTINGS)] = None

@@ -265,8 +265,7 @@ class CoRunner(CaseFields):
     """co-runner."""
 
     co_runner: str | None = None
-    """only of a case with a co-runner: its app, build, size, threads and mapping, as one name;
-    the CPUs of that mapping"""
+    """its app, build, size, threads and mapping, as one name; the CPUs of that mapping"""
     co_runner_cpus: str | None = None
     co_runner_alone: str | None = None
     """the `case_id` of the co-runner when it runs alone"""
@@ -274,12 +273,11 @@ class CoRunner(CaseFields):
     """its launcher and program; what identifies the program, as `program_digest`"""
     co_runner_program_digest: str | None = None
     co_runner_completed: Count | None = None
-    """how many executions of it began and ended while the program ran"""
+    """executions of it that began and ended while the program ran"""
     co_runner_elapsed_s: Period | None = None
     """their mean time; absent if there was none"""
     co_runner_rate_hz: Rate | None = None
-    """their number / seconds from the first one's start to the last one's end: the throughput,
-    without the parts of executions at both ends of the run"""
+    """throughput: their number / seconds from the first one's start to the last one's end"""
     co_runner_cpu_s: CpuTime | None = None
     """CPU time of its processes while the program ran, no part of `cpu_s`"""
     co_runner_placement: Placement | None = None
