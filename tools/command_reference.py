@@ -6,6 +6,7 @@ import inspect
 import re
 from collections import Counter
 from collections.abc import Iterator
+from textwrap import fill
 
 import click
 
@@ -22,7 +23,11 @@ page.
 _SHARED = """
 ## Options of several commands
 
+Each command names those that it has behind "also".
+
 """
+_ALSO = "    also "
+_INDENT = " " * len(_ALSO)
 # A path with a placeholder would be read as HTML.
 _PLACEHOLDER = re.compile(r"[\w/]*<[\w/<>]+[\w/>]")
 
@@ -43,13 +48,18 @@ def page() -> str:
         context = click.Context(command, info_name=name)
         options = _options(command)
         usage = " ".join((name, *command.collect_usage_pieces(context)))
-        text += f"\n## {name}\n\n```\n{usage}\n```\n\n"
+        if others := [_name(option) for option in options if option in shared - of_all]:
+            usage += "\n" + fill(
+                " ".join(others),
+                100,
+                initial_indent=_ALSO,
+                subsequent_indent=_INDENT,
+                break_on_hyphens=False,
+            )
         purpose, _, _ = inspect.cleandoc(command.help or "").partition("\n\n")
-        text += _marked(purpose) + "\n"
+        text += f"\n## {name}\n\n```\n{usage}\n```\n\n{_marked(purpose)}\n"
         if own := [option for option in options if option not in shared]:
             text += "\n" + _table(own)
-        if others := [f"`{_name(option)}`" for option in options if option in shared - of_all]:
-            text += f"\n[Also](#options-of-several-commands) {', '.join(others)}.\n"
     return text
 
 
