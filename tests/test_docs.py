@@ -113,6 +113,21 @@ def test_links_lead_somewhere() -> None:
             assert (page.parent / link).exists(), f"{page.name}: {link}"
 
 
+def anchors(page: Path) -> set[str]:
+    """Return what links to a page may name: its headings as its site writes them, and its ids."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+    titles = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    slugs = (re.sub(r"[^\w\s-]", "", title).strip().lower() for title in titles)
+    return {re.sub(r"[-\s]+", "-", slug) for slug in slugs} | {*re.findall(r'<a id="(.+?)"', text)}
+
+
+def test_links_to_a_heading_find_it() -> None:
+    for page in PAGES:
+        for link, anchor in re.findall(r"\]\(([^)#:]*)#([^)]+)\)", page.read_text()):
+            there = page.parent / link if link else page
+            assert anchor in anchors(there), f"{page.name}: {link}#{anchor}"
+
+
 def test_pages_that_the_code_names_are_there() -> None:
     floors = ("analysis", "apps", "base", "benchmarks", "configs", "pinstudy", "runners", "tools")
     files = [path for floor in floors for path in (ROOT / floor).rglob("*.[chjpy]*")]
