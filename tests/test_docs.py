@@ -128,6 +128,13 @@ def test_links_to_a_heading_find_it() -> None:
             assert anchor in anchors(there), f"{page.name}: {link}#{anchor}"
 
 
+def test_a_table_has_no_gap() -> None:
+    for page in PAGES:
+        # A blank line ends a table: the rows after it would be shown as text.
+        for row in re.findall(r"^\|.*\n\n(?=\|)(.*\n.*)", page.read_text(), re.MULTILINE):
+            assert "\n|--" in row, f"{page.name}: {row}"
+
+
 def test_pages_that_the_code_names_are_there() -> None:
     floors = ("analysis", "apps", "base", "benchmarks", "configs", "pinstudy", "runners", "tools")
     files = [path for floor in floors for path in (ROOT / floor).rglob("*.[chjpy]*")]
