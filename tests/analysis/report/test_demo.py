@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,7 @@ from playwright.sync_api import Browser
 
 from analysis.report.demo import DemoOutput, write_demo
 from tests.analysis.affinity.made_demo import MadeDemo, make_demo
-from tests.analysis.report.browser import DESKTOP, PHONE, barriers, open_browser, visit
+from tests.analysis.report.browser import DESKTOP, PHONE, barriers, visit
 
 
 @pytest.fixture(scope="module")
@@ -23,12 +22,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def written(folder: Path) -> DemoOutput:
     return write_demo(folder)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with open_browser() as opened:
-        yield opened
 
 
 def test_it_writes_the_page_the_numbers_and_a_picture_of_each_effect(written: DemoOutput) -> None:
