@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,13 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
 
 from analysis.affinity.demo import DemoRow, demo_findings
 from analysis.answer import analyze
 from analysis.figures.demo import draw_demo
-from analysis.figures.drawing import Drawing, NotDrawn, write_drawing
+from analysis.figures.drawing import NotDrawn, write_drawing
 from analysis.records.files import write_file
+from analysis.report.page import csp_digest, style_of
+from analysis.report.pictures import Picture, picture_of
 from analysis.results.node_files import node_sheets
 from analysis.results.sources import open_results
 from analysis.words import demo as words
@@ -31,23 +30,12 @@ _HERE = Path(__file__).parent
 
 
 @dataclass(frozen=True)
-class DemoPicture:
-    """A picture of the page: its SVG as a data: URI, how it is read, and its size in pixels."""
-
-    alt: str
-    caption: str
-    uri: str
-    width: int
-    height: int
-
-
-@dataclass(frozen=True)
 class Shown:
     """A row as it is shown, with the names of its picture's files; none where it is not drawn."""
 
     number: int
     row: DemoRow
-    picture: DemoPicture | None
+    picture: Picture | None
     files: tuple[Path, ...]
 
     @property
@@ -106,7 +94,8 @@ def write_demo(folder: Path) -> DemoOutput:
     rows = []
     for number, (row, drawn) in enumerate(draw_demo(demo), 1):
         files = [] if isinstance(drawn, NotDrawn) else write_drawing(drawn, folder, FORMATS)
-        rows.append(Shown(number, row, _picture(drawn), tuple(files)))
+        picture = None if isinstance(drawn, NotDrawn) else picture_of(drawn, f"p{number}-")
+        rows.append(Shown(number, row, picture, tuple(files)))
     sheets = node_sheets(results)
     notes = tuple(words.CALMER.format(how=how) for how in disturbed_texts(demo.disturbed)[:1])
     page = demo_html(rows, notes, sheets[0].in_short if sheets else results.name)
@@ -130,21 +119,11 @@ def demo_html(rows: Sequence[Shown], notes: Sequence[str], node: str) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    style = Markup((_HERE / "demo.css").read_text(encoding="utf-8"))
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    style = style_of("demo.css")
     return environment.get_template("demo.html.jinja").render(
-        rows=rows, notes=notes, node=node, words=words, style=style, style_digest=f"sha256-{digest}"
+        rows=rows, notes=notes, node=node, words=words, style=style, style_digest=csp_digest(style)
     )
 
 
 def _visible(value: Any) -> Any:  # noqa: ANN401 - jinja's own
     return printable(value) if type(value) is str else value
-
-
-def _picture(drawn: Drawing | NotDrawn) -> DemoPicture | None:
-    if isinstance(drawn, NotDrawn):
-        return None
-    width, height = drawn.figure.get_size_inches() * 96
-    data = base64.b64encode(drawn.data("svg")).decode()
-    uri = f"data:image/svg+xml;base64,{data}"
-    return DemoPicture(drawn.alt, drawn.caption, uri, round(width), round(height))

@@ -201,14 +201,12 @@ def _template() -> Template:
         "minus": _with_minus,
         "prose": _prose,
     }
-    style, script = (
-        Markup((_HERE / name).read_text(encoding="utf-8")) for name in ("report.css", "report.js")
-    )
+    style, script = style_of("report.css"), _text_of("report.js")
     environment.globals |= {
         "style": style,
-        "style_digest": _digest(style),
+        "style_digest": csp_digest(style),
         "script": script,
-        "script_digest": _digest(script),
+        "script_digest": csp_digest(script),
         # Templates build the sentences and tables of an answer themselves.
         "sentences": sentences,
         "recommendation": recommendation,
@@ -245,6 +243,15 @@ def _prose(sentence: str) -> Markup:
     return Markup("".join(parts))
 
 
-def _digest(text: str) -> str:
+def style_of(name: str) -> Markup:
+    """Return the style sheet of a page with figures: theirs, then the page's own file."""
+    return _text_of("drawn.css") + _text_of(name)
+
+
+def _text_of(name: str) -> Markup:
+    return Markup((_HERE / name).read_text(encoding="utf-8"))
+
+
+def csp_digest(text: str) -> str:
     """Return what a Content-Security-Policy calls an inline style or script."""
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode('ascii')}"

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 
 from analysis.format.numbers import fixed, mean_count, three_digits
 from analysis.words.experiments import ns
-from base import PINSTUDY
 from base.text import plural
 
 Values = Mapping[str, float | int | str | None]
@@ -72,12 +71,12 @@ WITHIN = {
 
 _MOST_NS = 1e5
 
-NOT_YET = f"no run of it yet: `{PINSTUDY} demo` goes on"
+NOT_YET = "no run of it yet: a second start goes on"
 ONE_CPU = "the program may use one CPU only, and this needs two"
 NOT_SHOWN = "not shown: {why}"
 NOT_COMPARED = "not compared: {why}"
 PICTURES = "What a thread placement costs"
-CALMER = f"disturbed: {{how}}; end other programs, then {PINSTUDY} demo --fresh"
+CALMER = "disturbed: {how}; end other programs, then start again with --fresh"
 ABOUT_INTERVALS = "In parentheses: 95 % intervals. A dot is a run."
 TIMES = "{ratio} times"
 WITH_INTERVAL = "{ratio} times ({low} to {high})"
@@ -89,18 +88,22 @@ def cells(effect: str, values: Values, why_not: str) -> list[str]:
     """Return an effect's numbers for a line of the terminal, or why there are none."""
     found = list(_CELLS[effect](values))
     if why_not:
-        # Of two threads on one core what is known is of other placements.
-        template = NOT_COMPARED if found and effect != "one core" else NOT_SHOWN
-        found.append(template.format(why=why_not))
+        found.append(_lacking(effect, values, why_not))
     return found
 
 
 def sentence(effect: str, values: Values, why_not: str) -> str:
     """Return an effect in one sentence with its number, or why there is none."""
     if why_not or not values:
-        said = NOT_SHOWN.format(why=why_not or NOT_YET)
+        said = _lacking(effect, values, why_not or NOT_YET)
         return f"{said[0].upper()}{said[1:]}."
     return _SENTENCES[effect](values)
+
+
+def _lacking(effect: str, values: Values, why_not: str) -> str:
+    # Of two threads on one core what is known is of other placements.
+    template = NOT_COMPARED if values and effect != "one core" else NOT_SHOWN
+    return template.format(why=why_not)
 
 
 def times(values: Values, prefix: str = "") -> str:
@@ -118,13 +121,22 @@ def times(values: Values, prefix: str = "") -> str:
 def _contention(values: Values) -> Iterator[str]:
     yield from _time("unpinned", values, "unpinned_ms")
     yield from _time("each pair on one CPU", values, "one_cpu_ms")
-    yield from filter(None, [times(values)])
+    yield from filter(None, [_compared(values)])
+
+
+def _compared(values: Values) -> str:
+    found = times(values)
+    return f"{_unclear(values)}{found}" if found else ""
+
+
+def _unclear(values: Values) -> str:
+    return NOT_DISTINGUISHABLE if values.get("outcome") == "undecided" else ""
 
 
 def _false_sharing(values: Values) -> Iterator[str]:
     yield from _time("two lines", values, "two_lines_ms")
     yield from _time("one line", values, "one_line_ms")
-    yield from filter(None, [times(values)])
+    yield from filter(None, [_compared(values)])
 
 
 def _one_core(values: Values) -> Iterator[str]:
@@ -155,8 +167,7 @@ def _team(values: Values) -> Iterator[str]:
 
 def _as_long(subject: str, values: Values, under: str = "") -> str:
     ratio, _, interval = times(values).partition(" times")
-    unclear = NOT_DISTINGUISHABLE if values.get("outcome") == "undecided" else ""
-    return f"{subject}: {unclear}{ratio} times as long{under}{interval}."
+    return f"{subject}: {_unclear(values)}{ratio} times as long{under}{interval}."
 
 
 def _say_contention(values: Values) -> str:

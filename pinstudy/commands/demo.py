@@ -55,13 +55,19 @@ def demo_command(
     study = load_study(STUDY)
     machine = open_machine(LIVE_ROOT, None)
     folder = output or results_folder(results, study, machine.node)
-    assignment = replace(WHOLE_STUDY, folder=folder, may_start=TimeBudget(budget_s))
+    assignment = replace(
+        WHOLE_STUDY,
+        folder=folder,
+        folder_option="--output" if output else WHOLE_STUDY.folder_option,
+        may_start=TimeBudget(budget_s),
+    )
     session = Session(machine, study, results, fresh, assignment=assignment)
     if not session.summary.plan.cases:
         reasons = dict.fromkeys(item.reason for item in session.summary.plan.skipped)
         raise with_remedy(first_of(list(reasons), _MAX_REASONS), machine, study)
     if not session.summary.left:
-        say(f"measured before; measure anew: {PINSTUDY} {STUDY} --fresh", err=True)
+        again = f"{PINSTUDY} {STUDY} -o {as_typed(folder)} --fresh"
+        say(f"measured before; measure anew: {again}", err=True)
     try:
         make_runs(session, quiet=True)
     except TimeIsUpError as error:

@@ -56,17 +56,18 @@ class MoreRuns:
 class Assignment:
     """The part of a study that a session runs, and where its results go.
 
-    `folder` is where results go, None for the node's own. `blocks` are the repetitions to make,
-    None for all. `again` says how many more runs to make of which cases alone, None where all cases
-    are run as often as the study says. `pool` names the interchangeable nodes that divide a study;
-    empty when one node makes all of it. `attempt` is the number of the shard, None for the node's
-    next one. `may_start` is called before each run with its expected seconds, None when unknown,
-    and raises StoppedError when the run must not start. A session waits up to `wait_for_node_s`
-    seconds for the node's lock, and calls `waiting` with who has it. `fenced` returns why records
-    are no longer accepted; empty as long as they are.
+    `folder` is where results go, None for the node's own; a user names it by `folder_option`.
+    `blocks` are the repetitions to make, None for all. `again` says how many more runs to make of
+    which cases alone, None where all cases are run as often as the study says. `pool` names the
+    interchangeable nodes that divide a study; empty when one node makes all of it. `attempt` is the
+    number of the shard, None for the node's next one. `may_start` is called before each run with
+    its expected seconds, None when unknown, and raises StoppedError when the run must not start. A
+    session waits up to `wait_for_node_s` seconds for the node's lock, and calls `waiting` with who
+    has it. `fenced` returns why records are no longer accepted; empty as long as they are.
     """
 
     folder: Path | None = None
+    folder_option: str = "--results"
     blocks: frozenset[int] | None = None
     again: MoreRuns | None = None
     pool: str = ""

@@ -171,7 +171,10 @@ class Session:
     def _run(self, progress: Progress, control: NodeControl, at_end: ExitStack) -> None:
         study, node, assignment = self.summary.study, self.machine.node, self.assignment
         records = self.folder / "records"
-        shard = Shard(records, node.node_id, assignment.attempt, assignment.fenced)
+        shard = Shard(
+            *(records, node.node_id, assignment.attempt, assignment.fenced),
+            option=assignment.folder_option,
+        )
         # A stop before it is known who removes the marker would pass for a kill.
         with without_interruption():
             at_end.enter_context(attempt_marker(shard.path, node.node_id, Tree(node.root)))

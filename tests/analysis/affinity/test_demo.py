@@ -99,7 +99,7 @@ def test_why_latencies_could_not_be_measured_is_read_from_beside_the_records(
     assert row.why_not == "pingpong-pthreads is not built"
 
 
-RATIO = {"ratio": 4.06, "ratio_low": 3.52, "ratio_high": 4.31, "outcome": "worse"}
+RATIO: words.Values = {"ratio": 4.06, "ratio_low": 3.52, "ratio_high": 4.31, "outcome": "worse"}
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ RATIO = {"ratio": 4.06, "ratio_low": 3.52, "ratio_high": 4.31, "outcome": "worse
         ),
         (
             "contention",
-            RATIO | {"ratio": 1.06, "ratio_low": 0.7, "outcome": "undecided"},
+            {**RATIO, "ratio": 1.06, "ratio_low": 0.7, "outcome": "undecided"},
             "Four threads on two lines: not distinguishable, 1.06 times as long unpinned "
             "(0.70 to 4.31).",
         ),
@@ -157,3 +157,20 @@ def test_an_effect_is_one_sentence_with_its_number(
     said = words.sentence(effect, values, "")
     assert said == expected
     assert len(said.split()) <= 25
+
+
+@pytest.mark.parametrize("effect", ["contention", "false sharing"])
+def test_a_line_of_the_terminal_says_what_is_not_distinguishable(effect: str) -> None:
+    values = {**RATIO, "ratio": 1.06, "ratio_low": 0.7, "outcome": "undecided"}
+    assert words.cells(effect, values, "")[-1] == "not distinguishable, 1.06 times (0.70 to 4.31)"
+    assert words.cells(effect, RATIO, "")[-1] == "4.1 times (3.5 to 4.3)"
+
+
+def test_times_that_are_shown_but_not_compared_are_not_called_missing() -> None:
+    values = {"unpinned_ms": 4.38, "one_cpu_ms": 2.39}
+    assert words.sentence("contention", values, "too many runs lost") == (
+        "Not compared: too many runs lost."
+    )
+    assert words.sentence("contention", {}, "too many runs lost") == (
+        "Not shown: too many runs lost."
+    )

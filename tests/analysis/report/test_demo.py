@@ -64,6 +64,21 @@ def test_nothing_bars_people_from_the_page_and_it_asks_for_nothing(
         ]
 
 
+def test_pictures_follow_the_colours_of_the_page(written: DemoOutput, browser: Browser) -> None:
+    colour = "(css) => getComputedStyle(document.querySelector(css)).fill"
+    seen = {}
+    with visit(browser, written.files[0]) as visited:
+        for scheme in ("light", "dark"):
+            visited.page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
+            seen[scheme] = visited.page.evaluate(colour, "svg.drawn text")
+        assert visited.page.locator("svg.drawn").count() == 5
+        assert visited.page.locator("img").count() == 0
+    light, dark = (sum(map(int, re.findall(r"\d+", seen[name]))) for name in ("light", "dark"))
+    # Dark letters on light ground, and light letters on dark ground.
+    assert light < 3 * 64
+    assert dark > 3 * 192
+
+
 def test_names_from_records_cannot_write_the_page(tmp_path: Path) -> None:
     make_demo(tmp_path, MadeDemo(latency=False))
     (node,) = (tmp_path / "nodes").glob("*.json")

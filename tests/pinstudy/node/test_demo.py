@@ -84,3 +84,11 @@ def test_a_budget_that_is_no_time_is_a_mistake_in_one_line(tmp_path: Path, budge
     done = pinstudy(tmp_path, "demo", f"--time-budget={budget}", status=2)
     assert "--time-budget" in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_a_folder_that_cannot_be_written_is_named_with_the_option_that_named_it(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "file").write_text("")
+    done = pinstudy(tmp_path, "demo", "-o", "file/out", "--time-budget", "1 s", status=2)
+    assert done.stderr.strip().endswith("name a writable folder with --output")
