@@ -77,14 +77,19 @@ def write_many_cards(drawing: Drawing, path: Path) -> Path:
 
     Raises UserError when it cannot be written.
     """
-    return write_file(path, drawing.data(path.suffix[1:]))
+    hint = "or name a file in a writable folder with --figure"
+    return write_file(path, drawing.data(_ending(path)), hint)
 
 
 def check_figure(path: Path) -> None:
     """Raise UserError unless a file's ending names a format."""
-    style = path.suffix[1:]
+    style = _ending(path)
     if style not in FORMATS:
         raise UserError(f"--figure: {unknown_word('ending', style, FORMATS)}")
+
+
+def _ending(path: Path) -> str:
+    return path.suffix[1:].lower()
 
 
 def draw_many_cards(found: ManyCards) -> Drawing:

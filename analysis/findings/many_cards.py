@@ -5,6 +5,7 @@ The configuration is the one that most of the results have; of ties, the first.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -74,9 +75,8 @@ def many_cards(every: Sequence[tuple[Results, Findings]]) -> ManyCards | None:
     common = max(counts, key=lambda configuration: counts[configuration])
     nodes, lacking = [], []
     baselines: dict[str, None] = {}
-    for (results, _), configurations in zip(every, found, strict=True):
-        # A card's file, or the folder of results: students know it by that.
-        name = one_line(Path(results.name).name).removesuffix(".json")
+    names = _short_names([results.name for results, _ in every])
+    for (results, _), name, configurations in zip(every, names, found, strict=True):
         if common not in configurations:
             lacking.append(name)
             continue
@@ -92,6 +92,16 @@ def many_cards(every: Sequence[tuple[Results, Findings]]) -> ManyCards | None:
         _by_model(nodes, mappings[0]),
         tuple(lacking),
     )
+
+
+def _short_names(names: Sequence[str]) -> list[str]:
+    """Return a card's file, or the folder of results: students know it by that.
+
+    Where two have one name, such as that of their node, the folder above tells them apart.
+    """
+    last = Counter(Path(name).name for name in names)
+    parts = (Path(name).parts[-1 if last[Path(name).name] == 1 else -2 :] for name in names)
+    return [one_line("/".join(part)).removesuffix(".json") for part in parts]
 
 
 def _configurations(

@@ -320,7 +320,9 @@ def compare_command(
         both = compare_programs(opened[0], analyze(opened[0], share))
     elif len(opened) == len(results) == 2:
         both = compare(opened[0], opened[1], share, as_governor)
-    if both is None and (len(opened) > 1 or opened[0].card is not None):
+    # A single folder with a figure is shown as a class of one, which is what the figure draws.
+    is_class = len(opened) > 1 or opened[0].card is not None or figure is not None
+    if both is None and is_class:
         nodes = compare_many(opened, share, as_governor)
         cases = (node.cases for node in nodes)
         named = zip(letters_of(nodes), zip(opened, cases, strict=True), strict=True)

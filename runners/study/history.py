@@ -168,6 +168,11 @@ def read_history(
     )
     for record in _records(folder / "records", history.shards):
         if record.get("study_digest") != study.digest:
+            if (name := record.get("study")) != study.name:
+                raise UserError(
+                    f"{folder}: holds runs of study {shown(name)}, not of {study.name}; name "
+                    "another folder"
+                )
             differs = _version_differs(folder, study, record.get("repetition_rule"))
             raise UserError(
                 f"{folder}: holds runs of another version of study {study.name} ({differs}); "

@@ -63,3 +63,15 @@ def test_results_without_the_configuration_are_named_and_not_drawn(
 def test_nothing_is_drawn_where_nothing_is_compared(tmp_path: Path) -> None:
     threads = make_demo(tmp_path / "threads", MadeDemo(latency=False, apps=["threadmap"]))
     assert found(threads) is None
+
+
+def test_two_of_one_name_are_told_apart_by_the_folder_above(tmp_path: Path, cards: Path) -> None:
+    card = sorted(cards.rglob("*.json"))[0].read_bytes()
+    for group in ("monday", "tuesday"):
+        (tmp_path / group).mkdir()
+        (tmp_path / group / "ada.json").write_bytes(card)
+    (tmp_path / "monday" / "eva.json").write_bytes(card)
+    plot = found(tmp_path / "monday", tmp_path / "tuesday")
+    assert plot is not None
+    names = {node.name for nodes in plot.groups.values() for node in nodes}
+    assert names == {"monday/ada", "tuesday/ada", "eva"}

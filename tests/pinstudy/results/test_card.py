@@ -145,3 +145,16 @@ def test_a_figure_of_an_unknown_kind_is_a_mistake_in_one_line(cards: Path) -> No
     done = pinstudy(cards, "compare", "cards", "--figure", "class.jpg", status=2)
     assert done.stderr.splitlines()[-1].startswith("pinstudy: --figure: ")
     assert not (cards / "class.jpg").exists()
+
+
+def test_a_figure_of_a_single_folder_shows_it_as_a_class_of_one(cards: Path) -> None:
+    done = pinstudy(cards, "compare", "one", "--figure", "alone.SVG", status=0)
+    assert (cards / "alone.SVG").read_bytes().startswith(b"<?xml")
+    assert "Made-up Core i5-13600K" in done.stdout
+
+
+def test_a_figure_in_no_folder_names_its_own_option(cards: Path) -> None:
+    (cards / "file").write_text("")
+    done = pinstudy(cards, "compare", "cards", "--figure", "file/class.svg", status=2)
+    assert done.stderr.strip().endswith("or name a file in a writable folder with --figure")
+    assert len(done.stderr.splitlines()) == 1
