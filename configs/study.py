@@ -224,6 +224,15 @@ class AppChoice:
     whole run alone"""
 
 
+def _governors_twice(values: dict[str, Any], present: Collection[str]) -> Iterator[Mistake]:
+    settings = values.get("settings")
+    # A table with mistakes is none yet.
+    of_settings = isinstance(settings, SettingFactors) and settings.governor
+    if "governors" in present and of_settings:
+        message = "'governors' is short for `settings: {governor: …}`; keep one"
+        yield ("governors",), AtKey(message)
+
+
 @dataclass(frozen=True)
 class Exclusion:
     """A combination that a study leaves out: the cases that have a value of every key given."""
@@ -243,10 +252,13 @@ class Exclusion:
     """[settings](settings.md#settings-as-factors) and their values"""
 
     @staticmethod
-    def contradictions(_values: dict[str, Any], present: Collection[str]) -> Iterator[Mistake]:
-        """Refuse a table without keys, which would leave out every case."""
+    def contradictions(values: dict[str, Any], present: Collection[str]) -> Iterator[Mistake]:
+        """Refuse a table without keys, which leaves out every case, and governors in two places."""
         if not present:
             yield (), "an empty table would leave out every case"
+        if values.get("settings") == SettingFactors():
+            yield ("settings",), "the table is empty; expected settings and their values"
+        yield from _governors_twice(values, present)
 
     @property
     def factors(self) -> dict[str, tuple[Any, ...]]:
@@ -410,11 +422,4 @@ class Study:
     @staticmethod
     def contradictions(values: dict[str, Any], present: Collection[str]) -> Iterator[Mistake]:
         """Refuse governors in two places."""
-        settings = values.get("settings")
-        # A table with mistakes is none yet.
-        of_settings = isinstance(settings, SettingFactors) and settings.governor
-        if "governors" in present and of_settings:
-            yield (
-                ("governors",),
-                AtKey("'governors' is short for `settings: {governor: …}`; keep one"),
-            )
+        yield from _governors_twice(values, present)

@@ -97,7 +97,7 @@ def plan_command(
     from configs.library import load_site, load_study
     from runners.study.crash_notice import describe_crashes
     from runners.study.machine import open_machine, results_folder
-    from runners.study.remedy import with_remedy
+    from runners.study.remedy import LEFT_OUT, with_remedy
 
     machine = open_machine(sysroot, kinds, load_site(site) if site else None)
     loaded = load_study(study, Overrides(**overrides))
@@ -119,8 +119,10 @@ def plan_command(
     else:
         _show_plan(summary, machine.outlook(summary.plan))
     if not machine.startable(summary.plan):
-        nothing = with_remedy(f"nothing of study {loaded.name} can run here", machine, loaded)
-        if not summary.plan.cases:
+        plan = summary.plan
+        why = "" if plan.cases or plan.skipped else f": {LEFT_OUT}"
+        nothing = with_remedy(f"nothing of study {loaded.name} can run here{why}", machine, loaded)
+        if not plan.cases:
             raise nothing
         say(f"pinstudy: {nothing}", err=True)
 

@@ -187,6 +187,7 @@ class _Alone:
     tools: Iterable[str]
     programs: Mapping[str, Path]
     settings_problem: SettingsProblem
+    _met: set[tuple[int, str, Settings]] = field(default_factory=set)
 
     @cached_property
     def _cases(self) -> dict[tuple[int, str, Settings], tuple[Case, str | None]]:
@@ -222,17 +223,22 @@ class _Alone:
         self, co_runner: CoRunner, governor: str, settings: Settings
     ) -> tuple[Case, str | None]:
         """Return the case of a co-runner under these settings, and why it cannot run here."""
-        return self._cases[id(co_runner), governor, settings]
+        key = id(co_runner), governor, settings
+        self._met.add(key)
+        return self._cases[key]
 
     def cases_of_co_runners(
         self, known: Collection[str], tables: int
     ) -> tuple[list[Case], list[SkippedCase]]:
         """Return the cases that are not `known` by their ids, to be run and skipped.
 
-        Their tables come after those of the study, of which there are `tables`.
+        Those that stand beside no case of the study, because it leaves these out, are none. Their
+        tables come after those of the study, of which there are `tables`.
         """
         cases, skipped = [], []
-        for made, problem in self._cases.values():
+        for key, (made, problem) in self._cases.items():
+            if key not in self._met:
+                continue
             case = replace(made, table=tables + made.table)
             out = SkippedCase(case, problem or "")
             if problem is None and case.case_id not in known:

@@ -170,7 +170,7 @@ def read_history(
         if record.get("study_digest") != study.digest:
             if (name := record.get("study")) != study.name:
                 raise UserError(
-                    f"{folder}: holds runs of study {shown(name)}, not of {study.name}; name "
+                    f"{folder}: holds runs of study {shown(name)}, not of {study.name!r}; name "
                     "another folder"
                 )
             differs = _version_differs(folder, study, record.get("repetition_rule"))

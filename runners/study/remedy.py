@@ -47,6 +47,10 @@ def remedy(machine: Machine, study: Study, more: tuple[str, ...] = ()) -> str:
     return f"`{PINSTUDY} run {other}` has {plural(count, 'case')} that can run" if count else ""
 
 
+# Where a plan has no cases, and none that cannot run either.
+LEFT_OUT = "`exclude` leaves out every case"
+
+
 def with_remedy(
     reason: str, machine: Machine, study: Study, more: tuple[str, ...] = ()
 ) -> StudyError:

@@ -45,7 +45,7 @@ from runners.study.crash_notice import attempt_marker, describe_crashes
 from runners.study.extras import ContendedLines, measure_once_a_boot
 from runners.study.machine import WHOLE_STUDY, Assignment, Machine, results_folder
 from runners.study.preflight import Preflight
-from runners.study.remedy import no_race
+from runners.study.remedy import LEFT_OUT, no_race
 from runners.study.runner import Engine, NodeControl, Progress, Runner
 
 _MAX_REASONS = 3
@@ -125,7 +125,7 @@ class Session:
             if is_worker or self.summary.done or machine.startable(plan):
                 return ""
             reasons = machine.waiting_reasons(plan)
-        why = first_of(list(dict.fromkeys(reasons)), _MAX_REASONS)
+        why = first_of(list(dict.fromkeys(reasons)), _MAX_REASONS) or LEFT_OUT
         return f"nothing of study {plan.study.name} can run here: {why}"
 
     def run(self, progress: Progress) -> None:

@@ -151,3 +151,33 @@ def test_a_run_that_waits_says_for_whom_and_begins_when_the_node_is_free(folder:
         process.communicate()
     assert process.returncode == 0
     assert len(records(folder)) == 4
+
+
+@pytest.mark.parametrize("command", ["plan", "run"])
+def test_where_a_study_excludes_every_case_the_message_says_so(folder: Path, command: str) -> None:
+    excluded = [{"sizes": "one"}, {"sizes": "two"}]
+    write_study(folder, "nothings", "nothing", ["one", "two"], mappings=MAPPINGS, exclude=excluded)
+    done = pinstudy(folder, command, "nothings.yaml", status=1)
+    assert done.stderr == (
+        "pinstudy: nothing of study nothings can run here: `exclude` leaves out every case\n"
+    )
+
+
+def test_results_are_not_continued_once_the_study_excludes_more(folder: Path) -> None:
+    pinstudy(folder, "run", "nothings.yaml", status=0)
+    excluded = [{"sizes": "two", "mappings": "other"}]
+    write_study(folder, "nothings", "nothing", ["one", "two"], mappings=MAPPINGS, exclude=excluded)
+    done = pinstudy(folder, "run", "nothings.yaml", status=2)
+    assert "nothings.yaml has changed since" in done.stderr
+    pinstudy(folder, "run", "nothings.yaml", "--fresh", status=0)
+    assert ran(folder) >= {("one", "other"), ("two", "unpinned")}
+
+
+def test_results_of_another_study_are_called_by_its_name(folder: Path) -> None:
+    pinstudy(folder, "run", "nothings.yaml", status=0)
+    (results,) = folder.glob("results/nothings/*")
+    (folder / "results" / "more").mkdir()
+    results.rename(folder / "results" / "more" / results.name)
+    write_study(folder, "more", "nothing", "one")
+    done = pinstudy(folder, "run", "more.yaml", status=2)
+    assert "holds runs of study 'nothings', not of 'more'; name another folder" in done.stderr

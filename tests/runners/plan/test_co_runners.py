@@ -9,7 +9,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from configs.study import AppChoice, CoRunner, Study
+from configs.study import AppChoice, CoRunner, Exclusion, Study
 from runners.plan.case import case_fields
 from runners.plan.plan import Plan, make_plan
 from tests.runners.cases import (
@@ -127,3 +127,16 @@ def test_a_case_whose_co_runner_cannot_run_is_left_out_with_the_reason() -> None
     (alone,) = (item for item in made.skipped if item.case.app.name == "other")
     assert alone.reason == "the node has no E-cores"
     assert all(case.co_runner is None for case in made.cases)
+
+
+def test_a_co_runner_runs_alone_only_where_it_stands_beside_a_case() -> None:
+    out = (Exclusion(governors=("powersave",)),)
+    made = plan(with_co_runners(None, pinned(), governors=GOVERNORS, exclude=out))
+    assert {case.governor for case in made.cases} == {"performance"}
+    assert [case.app.name for case in made.cases if case.table == 2] == ["other"]
+
+
+def test_where_every_case_is_left_out_no_co_runner_runs_alone() -> None:
+    made = plan(with_co_runners(pinned(), exclude=(Exclusion(apps=("demo",)),)))
+    assert not made.cases
+    assert not made.skipped
