@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar
 
@@ -268,10 +268,6 @@ class Exclusion:
         if self.settings is not None and self.settings.governor is not None:
             factors["governors"] = self.settings.governor
         return {name: values for name, values in factors.items() if values is not None}
-
-    def matches(self, case: Mapping[str, object]) -> bool:
-        """Whether a case with these values, by the names of `factors`, is left out."""
-        return all(case[name] in values for name, values in self.factors.items())
 
 
 _EXCLUDED_BY = (

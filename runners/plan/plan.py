@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, product
@@ -326,6 +326,8 @@ def _wanted(study: Study, emulated: bool) -> Iterator[tuple[AppChoice, Case, CoR
     mappings beside the first of them, then beside the next; with several engines, all mappings in
     the first, then all in the next.
     """
+    # A thousand exclusions are asked for every case.
+    excluded = [exclusion.factors for exclusion in study.exclude or ()]
     for table, row in enumerate(_rows(study, emulated), 1):
         choice, size, engines, threads, build, schedule, wait_policy = row
         mappings = study.mappings if choice.mappings is None else choice.mappings
@@ -346,12 +348,12 @@ def _wanted(study: Study, emulated: bool) -> Iterator[tuple[AppChoice, Case, CoR
                 regions=choice.regions or (),
                 settings=settings,
             )
-            if not _is_excluded(study, case):
+            if not _is_excluded(case, excluded):
                 yield choice, case, co_runner
 
 
-def _is_excluded(study: Study, case: Case) -> bool:
-    """Whether the study leaves out this combination."""
+def _is_excluded(case: Case, excluded: Sequence[Mapping[str, Collection[object]]]) -> bool:
+    """Whether a case has a value of every key of an exclusion."""
     values: dict[str, object] = {
         "apps": case.app.name,
         "builds": case.build.name,
@@ -363,7 +365,9 @@ def _is_excluded(study: Study, case: Case) -> bool:
         "governors": case.governor,
     }
     values |= {name: case.settings[name] for name in SETTING_NAMES}
-    return any(exclusion.matches(values) for exclusion in study.exclude or ())
+    return any(
+        all(values[name] in found for name, found in factors.items()) for factors in excluded
+    )
 
 
 def _rows(
