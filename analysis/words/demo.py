@@ -40,7 +40,7 @@ REASONS = {
 }
 # To ask before the picture is shown.
 QUESTIONS = {
-    "contention": "Four threads on four CPUs, or on two: which is sooner done?",
+    "contention": "Four threads on all CPUs, or each pair on one: which is sooner done?",
     "false sharing": "What changes when two variables that nobody shares lie side by side?",
     "one core": "When is a second thread on the same core free of charge?",
     "latency": "Which two CPUs would you give to two threads that talk?",

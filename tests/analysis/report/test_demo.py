@@ -45,6 +45,8 @@ def test_what_could_not_be_measured_stands_on_the_page_with_its_reason(tmp_path:
     page = output.files[0].read_text()
     assert "Not shown: no core has two usable CPUs (SMT is off or absent)." in page
     assert page.count('class="lacking"') == 5
+    # How a picture is read stands below pictures alone.
+    assert "The darker a cell" not in page
     assert [shown.picture is None for shown in output.rows] == [True, True, False, True, True]
 
 
