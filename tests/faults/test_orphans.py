@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 from pathlib import Path
 
@@ -42,7 +43,9 @@ def test_a_study_does_not_measure_beside_what_a_killed_one_has_left(tmp_path: Pa
         (tmp_path / "long").unlink()
         status, err = trial.run()
         assert status == 0, err
-        assert f"ended what a pinstudy that was killed had left running: sleep ({program})" in err
+        (ended,) = re.findall("ended what a pinstudy that was killed had left running: (.*)", err)
+        # Before it may stand what else has not ended yet, such as perf on a busy machine.
+        assert f"sleep ({program})" in ended
         trial.assert_no_process_left()
         trial.assert_complete()
     finally:
