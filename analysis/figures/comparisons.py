@@ -40,6 +40,7 @@ from analysis.results.case import grouped
 from analysis.results.sources import Results
 from analysis.verdict.model import Findings
 from analysis.words import figures as words
+from analysis.words.mappings import short_baseline
 from base.text import plural
 
 NAME = "comparisons"
@@ -130,7 +131,7 @@ def _baseline(lines: Sequence[ConfigurationLine], objective: Objective, layout: 
         for mapping, cell in line.cells_of(objective).items()
         if cell.outcome == "baseline"
     }
-    return layout.name(names.pop()) if len(names) == 1 else "the baseline"
+    return layout.name(short_baseline(names.pop())) if len(names) == 1 else "the baseline"
 
 
 def _axis_label(answer: Findings, objective: Objective, baseline: str) -> str:

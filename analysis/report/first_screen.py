@@ -11,6 +11,7 @@ from analysis.figures.drawing import Drawing
 from analysis.figures.layout import Layout
 from analysis.findings.answers import Answers
 from analysis.findings.glance import (
+    DecisionOverview,
     decision_overviews,
     disturbed_of,
     undecided_of,
@@ -23,7 +24,7 @@ from analysis.report.grid import Grid, constants, grids_of
 from analysis.report.pictures import Picture, picture_of
 from analysis.results.sources import Results
 from analysis.words import report as words
-from analysis.words.answer import race_answer, short_answer
+from analysis.words.answer import race_answer, says_all, short_answer
 from analysis.words.overview import DECISION, LEVERS
 from base import PINSTUDY
 from base.text import plural
@@ -74,14 +75,12 @@ def first_screen(
     results: Results, answer: Answer, answers: Answers, overviews: Sequence[Overview]
 ) -> FirstScreen:
     """Return what the page shows before anything is unfolded."""
-    found = entries(results, answer, answers, overviews)
-    if answer.raced:
-        # The advice says it whole.
-        found = [entry for entry in found if entry.label != DECISION]
+    decisions = _decisions(answer, overviews)
+    found = _news(entries(results, answer, answers, overviews), answer, decisions)
     views = () if answer.raced else tuple(_views(results, answer, overviews))
     grids = [grid for view in views for grid in view.grids]
     return FirstScreen(
-        answer=_answer(answer, overviews),
+        answer=_answer(answer, decisions),
         constants=tuple(constants(answer, overviews)),
         views=views,
         is_wide=any(len(grid.columns) > BESIDE_PICTURE for grid in grids),
@@ -99,12 +98,29 @@ def objectives_of(overviews: Sequence[Overview]) -> list[Objective]:
     return list(found.values())[:MAX_SWITCHED]
 
 
-def _answer(answer: Answer, overviews: Sequence[Overview]) -> str:
+def _decisions(answer: Answer, overviews: Sequence[Overview]) -> list[DecisionOverview]:
+    labels = labels_of_verdicts([line for overview in overviews for line in overview.lines])
+    return decision_overviews(answer, labels)
+
+
+def _answer(answer: Answer, decisions: Sequence[DecisionOverview]) -> str:
     if answer.raced:
         return race_answer(answer.decision_lines)
-    labels = labels_of_verdicts([line for overview in overviews for line in overview.lines])
-    decisions = decision_overviews(answer, labels)
     return short_answer(decisions, why_no_decision(answer), disturbed_of(answer))
+
+
+def _news(
+    found: Iterable[Entry], answer: Answer, decisions: Sequence[DecisionOverview]
+) -> list[Entry]:
+    """Return the entries without a decision of which the answer above them leaves nothing out."""
+    listed = list(found)
+    # Of a race the advice says it whole; without any decision the answer says why.
+    if answer.raced or not decisions:
+        return [entry for entry in listed if entry.label != DECISION]
+    if says_all(decisions[0], disturbed_of(answer)):
+        first = next(at for at, entry in enumerate(listed) if entry.label == DECISION)
+        del listed[first]
+    return listed
 
 
 def _views(results: Results, answer: Answer, overviews: Sequence[Overview]) -> Iterable[View]:

@@ -18,7 +18,7 @@ Place = TypeVar("Place", bound=Hashable)
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure of the page; `is_wide`: a page of text wide, so that a phone scrolls it."""
+    """A figure of the page; `is_wide`: wider than a phone, which scrolls it."""
 
     title: str
     caption: str
@@ -27,7 +27,7 @@ class Picture:
 
 
 # Inches.
-_WIDE = 5.0
+_WIDE = 4.5
 
 
 def picture_of(drawing: Drawing, prefix: str) -> Picture:

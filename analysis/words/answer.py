@@ -19,12 +19,12 @@ from configs.mapping_names import UNPINNED
 
 MAX_WORDS = 30
 _ACTS = {
-    "leave": "leave {threads} as they are{mapping}",
-    "confine": "confine {threads}{mapping}",
-    "pin": "pin {threads}{mapping}",
-    "use": "place {threads}{mapping}",
+    "leave": "leave {placed} as they are",
+    "confine": "confine {placed}",
+    "pin": "pin {placed}",
+    "use": "place {placed}",
 }
-_LEAVE_UNPINNED = "leave {threads} unpinned"
+_LEAVE_UNPINNED = "leave {placed} unpinned"
 _NO_DECISION: dict[NoDecision, str] = {
     "out of turn": "No answer: the mappings' runs were not made in turn.",
     "modes": "No answer: runs are in several modes, of which none is typical.",
@@ -43,7 +43,16 @@ def short_answer(
         return _NO_DECISION[why_none]
     # The last variant is the shortest there is.
     variants = list(_variants(decisions[0], disturbed))
-    return next((text for text in variants if len(text.split()) <= MAX_WORDS), variants[-1])
+    return next(filter(_is_short, variants), variants[-1])
+
+
+def says_all(decision: DecisionOverview, disturbed: Disturbed) -> bool:
+    """Return whether the short answer leaves nothing of a decision out."""
+    return len(decision.instructions) <= 2 and _is_short(next(_variants(decision, disturbed)))
+
+
+def _is_short(text: str) -> bool:
+    return len(text.split()) <= MAX_WORDS
 
 
 def race_answer(lines: Sequence[str]) -> str:
@@ -64,35 +73,56 @@ def _variants(decision: DecisionOverview, disturbed: Disturbed) -> Iterator[str]
     lead = "so far, " if start else ""
     if decision.objective != TIME:
         lead = f"{lead}for {decision.objective.noun}: "
-    for most, changes, named in ((2, 2, True), (2, 1, True), (1, 1, True), (1, 0, False)):
-        shown = decision.instructions[:most]
+    own = [decision.objective]
+    every = list(dict.fromkeys(of for found in decision.instructions for of in found.changes))
+    nothing: list[Objective] = []
+    for shown, named in (
+        ((every, every), True),
+        ((own, own), True),
+        ((own, nothing), True),
+        ((own,), True),
+        ((nothing,), False),
+    ):
+        pairs = zip(decision.instructions, shown, strict=False)
         parts = [
-            _instruction(decision, at, instruction, changed=at < changes, named=named)
-            for at, instruction in enumerate(shown)
+            _instruction(decision, at, instruction, changed, named=named)
+            for at, (instruction, changed) in enumerate(pairs)
         ]
         parts = [f"{text[0].upper()}{text[1:]}" for text in (lead + parts[0], *parts[1:])]
-        more = sum(len(other.configurations) for other in decision.instructions[most:])
+        more = sum(len(other.configurations) for other in decision.instructions[len(shown) :])
         yield " ".join([*start, *parts, *_rest(more, decision.undecided)])
 
 
 def _instruction(
-    decision: DecisionOverview, at: int, instruction: Instruction, *, changed: bool, named: bool
+    decision: DecisionOverview,
+    at: int,
+    instruction: Instruction,
+    changed: Sequence[Objective],
+    *,
+    named: bool,
 ) -> str:
-    act = _act(instruction, "them" if at else "threads", named)
-    change = instruction.changes.get(decision.objective)
-    gain = _gain(change, decision.objective) if change and changed else ""
+    """Return an instruction, where it holds, and what it changes in some objectives."""
+    act = _act(instruction, is_first=not at, named=named)
+    changes = instruction.changes
+    gains = (_gain(changes[of], of) for of in changed if of in changes)
+    gain = ", ".join(filter(None, gains))
     if instruction.act == "leave" and not decision.undecided and len(decision.instructions) == 1:
         gain = "no mapping was shown to be better"
     where = _where(decision, at, instruction)
     return f"{act}{where}{f': {gain}' if gain else ''}."
 
 
-def _act(instruction: Instruction, threads: str, named: bool) -> str:
-    mapping = one_line(instruction.mapping, None)
-    template = _ACTS[instruction.act]
-    if instruction.act == "leave" and mapping.split("/")[0] == UNPINNED:
-        template = _LEAVE_UNPINNED
-    return template.format(threads=threads, mapping=f" (`{mapping}`)" if named else "")
+def _act(instruction: Instruction, *, is_first: bool, named: bool) -> str:
+    """Return what to do with threads, of guests with their virtual CPUs: `outer/inner`."""
+    outer, _, inner = one_line(instruction.mapping, None).partition("/")
+    placed = ("virtual CPUs" if inner else "threads") if is_first else "them"
+    is_unpinned = instruction.act == "leave" and outer == UNPINNED
+    names = "" if is_unpinned or not named else f"`{outer}`"
+    if named and inner not in ("", UNPINNED):
+        names = f"{names}{', ' * bool(names)}threads there `{inner}`"
+    template = _LEAVE_UNPINNED if is_unpinned else _ACTS[instruction.act]
+    act = template.format(placed=placed)
+    return f"{act} ({names})" if names else act
 
 
 def _where(decision: DecisionOverview, at: int, instruction: Instruction) -> str:
@@ -115,7 +145,7 @@ def _gain(change: Change, objective: Objective) -> str:
     if math.isinf(shares[-1]):
         return ""
     means = "mean " if change.of_means else ""
-    return f"{both} % {'less' if change.low < 1 else 'more'} {means}{objective.noun}"
+    return f"{both} % {'less' if change.low < 1 else 'more'} {means}{objective.short}"
 
 
 def _undecided(decision: DecisionOverview) -> str:

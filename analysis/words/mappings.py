@@ -49,6 +49,12 @@ def _other_settings(case: Case) -> str:
     return f" with {settings_in_words(asked).replace(', ', ' and ')}" if asked else ""
 
 
+def short_baseline(mapping: str) -> str:
+    """Return the name of a baseline; that of guests in which nothing is placed is `unpinned`."""
+    outer, _, inner = mapping.partition("/")
+    return outer if outer == inner else mapping
+
+
 def instruction(case: Case) -> str:
     """Return what a case's mapping does to threads, as an instruction, and under whom."""
     words = _instruction_of(case)

@@ -37,6 +37,7 @@ from analysis.results.turns import ORDER
 from analysis.statistics.decision import MAX_REPETITIONS
 from analysis.statistics.sample import Interval
 from analysis.verdict.model import Choice
+from analysis.words.mappings import short_baseline
 from base import PINSTUDY
 from base.text import one_line, plural
 from base.units import duration
@@ -66,6 +67,7 @@ from runners.records.status import (
 )
 
 LEVERS, ONE_FOR_ALL, FASTEST, LEAST_ENERGY = "Levers", "One for all", "Fastest", "Least energy"
+IN_GUESTS = " in virtual machines"
 BEST_LABELS = {TIME: FASTEST, ENERGY: LEAST_ENERGY}
 # What a case has that does not ask for a level of a factor.
 _NOTHING_ASKED: Mapping[Factor, str] = {
@@ -135,7 +137,7 @@ def one_for_all_texts(found: Iterable[OneForAll]) -> Iterator[str]:
     for answer in found:
         if answer.objective not in BEST_LABELS or len(answer.configurations) < 2:
             continue
-        best, where = answer.defaults[0], " in guests" if answer.in_guests else ""
+        best, where = answer.defaults[0], IN_GUESTS if answer.in_guests else ""
         noun = "" if answer.objective == TIME else f" for {answer.objective.short}"
         yield (
             f"{one_line(best.mapping)}{noun}{where}: up to {percent(best.worst.ratio - 1)} behind "
@@ -280,8 +282,11 @@ def lever_texts(levers: Sequence[Lever]) -> Iterator[str]:
         found = [lever for lever in levers if lever.factor == factor]
         default = [lever for lever in found if lever.is_default]
         for alike in grouped(default or found, lambda lever: lever.reference):
-            levels = "" if factor == "mapping" else f" {_levels(factor, alike)}"
+            levels = f" {_levels(factor, alike)}"
             reference = _level(factor, alike[0].reference)
+            if factor == "mapping":
+                levels = IN_GUESTS if "/" in reference else ""
+                reference = short_baseline(reference)
             where = "" if default else " under other mappings"
             pairs = [pair for lever in alike for pair in lever.pairs]
             yield f"{name_of_factor(factor)}{levels} against {reference}{where}: {_ranges(pairs)}"

@@ -42,7 +42,10 @@ def half_decided(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("make", "answer"),
     [
-        (canonical.energy, r"Confine threads \(pcores-set\): 7\.\d % less time\."),
+        (
+            canonical.energy,
+            r"Confine threads \(pcores-set\): 7\.\d % less time, 3\.\d % less energy\.",
+        ),
         (
             half_decided,
             r"Confine threads \(pcores-set\) in 1 of 2 configurations: "
@@ -57,6 +60,7 @@ def half_decided(folder: Path) -> None:
             r"Not reliable: 25 of 50 runs were disturbed\. "
             r"So far, confine threads \(pcores-set\): 7\.\d % less time\.",
         ),
+        (canonical.guests, r"Confine virtual CPUs \(pcores-set\): 4\.\d % less time\."),
         (canonical.co_runner, r"No answer: no mapping could be compared with another\."),
     ],
 )
@@ -93,6 +97,26 @@ def test_a_grid_of_one_mapping_in_guests_names_it_above_its_columns(tmp_path: Pa
     assert "in virtual machines, threads unpinned there" in grid
     columns = re.findall(r'<th scope="col" role="columnheader">([^<]+)', grid)
     assert columns == ["unpinned", "pcores-set", "pcores-pin"]
+
+
+def test_a_decision_that_the_answer_says_whole_is_not_said_again(tmp_path: Path) -> None:
+    for make in (half_decided, canonical.disturbed, canonical.co_runner):
+        folder = tmp_path / make.__name__
+        folder.mkdir()
+        make(folder)
+        assert "Decision" not in page_of(folder).of("answer")
+    # Of energy, and of a third mapping, the answer says nothing.
+    canonical.energy(tmp_path)
+    assert "for package energy: confine (ecores-set)" in page_of(tmp_path).of("remarks")
+    published = page_of("published:galante-2025").of("remarks")
+    assert "lulesh x8 powersave: confine (pcores-set)" in published
+
+
+def test_a_lever_of_guests_is_said_in_words(tmp_path: Path) -> None:
+    canonical.guests(tmp_path)
+    page = page_of(tmp_path)
+    assert "mapping in virtual machines against unpinned" in page.of("levers")
+    assert "unpinned/unpinned" not in page.of("answer").partition("To know")[0]
 
 
 def test_what_to_do_next_is_a_command(tmp_path: Path) -> None:

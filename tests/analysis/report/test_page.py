@@ -61,7 +61,7 @@ def test_a_study_of_ranks_has_a_table_for_each_number(tmp_path: Path) -> None:
 
     assert "size paper, 2 ranks of 1 thread, schedule static" in text
     assert "CPUs of each rank: #1: 0-3 each; #2: 0 | 1 (order)" in text
-    assert "pin (pcores-pin) in 2 of 2 configurations" in text
+    assert "Pin threads ( pcores-pin ) in both configurations" in text
 
 
 def test_the_first_section_is_the_overview(findings: Answer, page: Page) -> None:
