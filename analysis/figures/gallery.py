@@ -59,6 +59,10 @@ def kind_of(name: str) -> str:
     return next(kind for kind in FIGURES if last.startswith(kind))
 
 
+# Of a program's name, in that of a folder: file systems take some 255.
+_MOST_LETTERS = 80
+
+
 @dataclass(frozen=True)
 class Wanted:
     """Which kinds of figures are wanted, in which layout and formats."""
@@ -76,7 +80,7 @@ def table_folders(findings: Findings) -> list[str]:
     """Return the name of each table's folder: `lulesh-x8`, and `table-3` where no letter can be."""
     program = program_names([table.key for table in findings.tables])
     names = (
-        f"{slug(program(table.key), f'table-{number}')} {table.key.threads_label}"
+        f"{slug(program(table.key), f'table-{number}')[:_MOST_LETTERS]} {table.key.threads_label}"
         for number, table in enumerate(findings.tables, 1)
     )
     return [slug(name, "table") for name in unique_names(names)]

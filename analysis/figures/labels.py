@@ -6,7 +6,7 @@ from pathlib import Path
 
 from analysis.verdict.model import Findings
 from base.errors import UserError
-from base.text import unknown_word
+from base.text import one_line, unknown_word
 from configs.decoding import AtKey
 from configs.document import MAX_BYTES, parse_yaml
 
@@ -37,6 +37,15 @@ def read_labels(path: Path, findings: Findings) -> dict[str, str]:
         if not isinstance(label, str) or not label.strip():
             raise UserError(str(document.problem((name,), _EXPECTED)))
         labels[name] = label
+    shown: dict[str, str] = {}
+    for name in known:
+        label = labels.get(name, name)
+        if label in shown:
+            first = shown[label]
+            place = name if name in labels else first
+            both = f"{one_line(first)} and {one_line(name)} would both be called {one_line(label)}"
+            raise UserError(str(document.problem((place,), f"{both}; write two names")))
+        shown[label] = name
     return labels
 
 

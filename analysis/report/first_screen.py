@@ -27,7 +27,6 @@ from analysis.words import report as words
 from analysis.words.answer import race_answer, says_all, short_answer
 from analysis.words.overview import DECISION, LEVERS
 from base import PINSTUDY
-from base.text import plural
 
 # The style sheet switches between so many grids.
 MAX_SWITCHED = 8
@@ -166,5 +165,7 @@ def _next(results: Results, answer: Answer) -> list[str]:
         return [words.QUIETEN, f"`{PINSTUDY} tune`"]
     undecided = undecided_of(answer)
     if undecided.comparisons and not undecided.count:
-        return [words.ALL_DECIDED.format(count=plural(undecided.comparisons, "comparison"))]
+        is_only = undecided.comparisons == 1
+        text = words.ONE_DECIDED if is_only else words.ALL_DECIDED
+        return [text.format(count=undecided.comparisons)]
     return []

@@ -8,7 +8,8 @@ LEVEL = "95 % intervals"
 BEST, GOVERNOR = "best", "governor"
 GUESTS = "in virtual machines, threads {mapping} there"
 # What to do where nothing is left to decide, with results from elsewhere, and with disturbed ones.
-ALL_DECIDED = "All {count} are decided: more runs would not change the answer."
+ALL_DECIDED = "All {count} comparisons are decided: more runs would not change the answer."
+ONE_DECIDED = "The only comparison is decided: more runs would not change the answer."
 ELSEWHERE = "Ask your own node:"
 QUIETEN = "Quieten the node, then measure again; this names what disturbs it:"
 # As CITATION.cff has them; a test compares both.

@@ -244,3 +244,14 @@ def test_numbers_in_sentences_have_no_exponent_that_nobody_would_write(
     value: float, text: str
 ) -> None:
     assert three_digits(value) == text
+
+
+def test_a_program_of_300_letters_has_a_folder_that_a_file_system_takes(tmp_path: Path) -> None:
+    records = [
+        run
+        for table, last in enumerate("ab", 1)
+        for run in in_table(table, Study({"unpinned": 1.0}).records(), app="l" * 300 + last)
+    ]
+    folders = {name.partition("/")[0] for name in figures_of(tmp_path, records) if "/" in name}
+    assert len(folders) == 2
+    assert all(len(folder) < 100 for folder in folders)

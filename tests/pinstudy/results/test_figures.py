@@ -141,6 +141,8 @@ def test_labels_stand_for_names_of_mappings_programs_and_settings(tmp_path: Path
          "'pcores-pin'?"),
         ("lu: [1]\n", "labels.yaml:1:5: expected `name in the results: name in the figure`"),
         ("- lu\n", "labels.yaml:1:1: expected `name in the results"),
+        ("lu: LU\nlulesh: LU\n", "lulesh and lu would both be called LU; write two names"),
+        ("lu: lulesh\n", "labels.yaml:1:5: lulesh and lu would both be called lulesh"),
         ("lu: 'a\n", "the quoted text that starts here is not closed"),
         (None, "labels.yaml: cannot be read (No such file or directory)"),
     ],
