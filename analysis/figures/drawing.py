@@ -30,13 +30,17 @@ _MAX_REASONS = 3
 # Why there is no figure of the time of programs that run for a given time.
 FIXED_TIME = "the program runs as long as it is told, so that its time compares nothing"
 
+# What marks say when they are pointed at, by their gid.
+Tooltips = Mapping[str, str | Sequence[str]]
+
 
 @dataclass(frozen=True)
 class Drawing:
     """A figure.
 
     `name` is the file's name without its ending, `title` the subject, `caption` how to read it,
-    and `alt` describes it for people who do not see it. `tooltips` are by the gid of a mark.
+    and `alt` describes it for people who do not see it. `tooltips` are by the gid of a mark; of
+    marks that are drawn as one there is a list of them, in the order in which they are drawn.
     """
 
     name: str
@@ -44,7 +48,7 @@ class Drawing:
     caption: str
     alt: str
     figure: Figure
-    tooltips: Mapping[str, str] = field(default_factory=dict)
+    tooltips: Tooltips = field(default_factory=dict)
 
     def data(self, style: str, dpi: float | None = None) -> bytes:
         """Return the figure as `svg`, `pdf` or `png`; the same figure gives the same bytes.

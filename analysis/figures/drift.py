@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from analysis.figures.changes import MINUS
 from analysis.figures.drawing import Drawing, NotDrawn, sentences
 from analysis.figures.layout import SCREEN, Layout
 from analysis.figures.rows import (
@@ -24,11 +26,13 @@ from analysis.figures.rows import (
     some_runs,
 )
 from analysis.figures.style import BLACK, BLUE, GREY, VERMILION, marker_style
-from analysis.format.numbers import percent, three_digits
+from analysis.format.numbers import percent, signed_in_percent, three_digits
+from analysis.overview.grid import program_names
 from analysis.records.runs import good_runs, whole_runs
 from analysis.results.sources import Results
 from analysis.statistics.drift import Trend
 from analysis.verdict.model import Findings
+from analysis.words import figures as words
 from base.text import plural
 
 NAME, TITLE = "runs-over-time", "Runs over time"
@@ -48,19 +52,21 @@ class _Runs:
 
     `hours` of measuring since the first, `away` from the median of the case in per cent, `celsius`
     of the hottest package, `attempt` numbered from 0. The time between attempts is left out.
+    `names` are of case and repetition.
     """
 
     hours: Array
     away: Array
     celsius: Array
     attempt: NDArray[np.intp]
+    names: Sequence[str]
 
 
 def draw_drift(results: Results, findings: Findings, layout: Layout = SCREEN) -> Drawing | NotDrawn:
     """Draw every run's time against its start, with the package's temperature before it."""
     if results.runs is None:
         return NotDrawn(NAME, TITLE, "these results have no runs")
-    runs = _runs(results)
+    runs = _runs(results, findings)
     if len(runs.hours) < 2:
         return NotDrawn(NAME, TITLE, "fewer than two runs say when they started")
     warm = bool(np.isfinite(runs.celsius).any())
@@ -69,15 +75,17 @@ def draw_drift(results: Results, findings: Findings, layout: Layout = SCREEN) ->
     figure, axes = _frame(warm, trend is not None and trend.found, layout)
     in_minutes = float(np.ptp(runs.hours)) < _MINUTES_TO
     unit = 60.0 if in_minutes else 1.0
-    beyond = _draw_times(axes[0], runs, unit, step)
+    beyond, tooltips = _draw_times(axes[0], runs, unit, step)
     if trend is not None and trend.found:
         _draw_trend(axes[0], runs, trend, unit)
     if warm:
         axes[1].scatter(
             runs.hours[::step] * unit, runs.celsius[::step], s=7, marker="s",
             facecolor="white", edgecolor=VERMILION, linewidth=0.6,
-            rasterized=len(runs.hours) > MAX_DRAWN_DOTS,
+            rasterized=len(runs.hours) > MAX_DRAWN_DOTS, gid="heat",
         )  # fmt: skip
+        known = runs.celsius[::step][np.isfinite(runs.celsius[::step])]
+        tooltips["heat"] = [f"{three_digits(celsius)} °C" for celsius in known]
         axes[1].set_ylabel("°C before")
     axes[-1].set_xlabel(f"{'minutes' if in_minutes else 'hours'} of measuring")
     caption = sentences(
@@ -90,7 +98,7 @@ def draw_drift(results: Results, findings: Findings, layout: Layout = SCREEN) ->
         "" if warm else "The package's temperature was not measured.",
         some_runs(step, len(runs.hours)),
     )
-    return Drawing(NAME, TITLE, caption, _alt_text(runs, trend, warm), figure)
+    return Drawing(NAME, TITLE, caption, _alt_text(runs, trend, warm), figure, tooltips)
 
 
 def _frame(is_warm: bool, has_trend: bool, layout: Layout) -> tuple[Figure, list[Axes]]:
@@ -117,7 +125,7 @@ def _frame(is_warm: bool, has_trend: bool, layout: Layout) -> tuple[Figure, list
     return figure, list(axes)
 
 
-def _runs(results: Results) -> _Runs:
+def _runs(results: Results, findings: Findings) -> _Runs:
     assert results.runs is not None
     frame = results.runs.frame
     good = whole_runs(good_runs(frame))
@@ -130,7 +138,17 @@ def _runs(results: Results) -> _Runs:
     started = good["started_s"].to_numpy(dtype=float)[known]
     celsius = good["temperature_c"].to_numpy(dtype=float)[known]
     _, attempt = np.unique(good["attempt"].to_numpy(dtype=float)[known], return_inverse=True)
-    return _Runs(_without_pauses(started, attempt) / 3600, away, celsius, attempt)
+    program = program_names([table.key for table in findings.tables])
+    labels = {
+        case.case_id: f"{program(table.key)} {table.key.threads_label} {case.label}"
+        for table in findings.tables
+        for case in table.cases
+    }
+    names = [
+        words.RUN.format(case=labels.get(str(case), str(case)), run=int(repetition))
+        for case, repetition in zip(good["case_id"][known], good["repetition"][known], strict=True)
+    ]
+    return _Runs(_without_pauses(started, attempt) / 3600, away, celsius, attempt, names)
 
 
 def _without_pauses(started: Array, attempt: NDArray[np.intp]) -> Array:
@@ -143,8 +161,10 @@ def _without_pauses(started: Array, attempt: NDArray[np.intp]) -> Array:
     return seconds
 
 
-def _draw_times(axes: Axes, runs: _Runs, unit: float, step: int) -> int:
-    """Draw the runs' times; return how many of them stand at the edge."""
+def _draw_times(
+    axes: Axes, runs: _Runs, unit: float, step: int
+) -> tuple[int, dict[str, Sequence[str]]]:
+    """Draw the runs' times; return how many of them stand at the edge, and all tooltips."""
     low, high = np.percentile(runs.away, [25, 75])
     reach = max(_FAR * float(high - low), _MIN_REACH)
     # An edge that nothing is beyond is drawn in to what is there.
@@ -153,21 +173,31 @@ def _draw_times(axes: Axes, runs: _Runs, unit: float, step: int) -> int:
     near = np.flatnonzero(~is_far)[::step]
     axes.scatter(
         runs.hours[near] * unit, runs.away[near], s=9, color=BLUE, linewidth=0, alpha=0.6,
-        rasterized=len(runs.hours) > MAX_DRAWN_DOTS,
+        rasterized=len(runs.hours) > MAX_DRAWN_DOTS, gid="near",
     )  # fmt: skip
-    for above in (True, False):
+    tooltips: dict[str, Sequence[str]] = {"near": _said_of(runs, near)}
+    for above, gid in ((True, "above"), (False, "below")):
         at = np.flatnonzero(is_far & ((runs.away > 0) == above))
         axes.scatter(
             runs.hours[at] * unit, np.full(len(at), reach if above else -reach), s=22,
             marker="^" if above else "v", facecolor="white", edgecolor=BLACK, linewidth=0.7,
-            clip_on=False, zorder=3,
+            clip_on=False, zorder=3, gid=gid,
         )  # fmt: skip
+        tooltips[gid] = _said_of(runs, at)
     axes.axhline(0, color=BLACK, linewidth=0.6)
     for number in np.unique(runs.attempt)[1:]:
         axes.axvline(runs.hours[runs.attempt == number].min() * unit, color=GREY, linewidth=0.8)
     axes.set_ylim(-reach, reach)
     axes.set_ylabel("time from median (%)")
-    return int(is_far.sum())
+    return int(is_far.sum()), tooltips
+
+
+def _said_of(runs: _Runs, which: NDArray[np.intp]) -> list[str]:
+    changes = (signed_in_percent(float(runs.away[at]) / 100, 3) for at in which)
+    return [
+        f"{runs.names[at]}: {words.MARK.format(change=change.replace('-', MINUS))}"
+        for at, change in zip(which, changes, strict=True)
+    ]
 
 
 def _draw_trend(axes: Axes, runs: _Runs, trend: Trend, unit: float) -> None:

@@ -18,7 +18,14 @@ from analysis.affinity.section import title_of
 from analysis.affinity.smt import Sharing
 from analysis.affinity.team import MAX_CELLS, Team
 from analysis.affinity.timed_cases import CONTENTION, TIMES, Row
-from analysis.figures.drawing import Drawing, NotDrawn, extremes, not_drawn, sentences
+from analysis.figures.drawing import (
+    Drawing,
+    NotDrawn,
+    Tooltips,
+    extremes,
+    not_drawn,
+    sentences,
+)
 from analysis.figures.layout import SCREEN, Layout, shortened, text_width
 from analysis.figures.rows import (
     LINE_IN,
@@ -82,16 +89,16 @@ def draw_contention(
     panels += [("L1 loads that missed (%)", 1.0)] if misses else []
     entries = _contention_legend(rows, kinds)
     figure, axes = row_figure(title_of(cases[0]), cases, panels, entries, layout=layout)
-    limit = _draw_rounds(axes[0], rows, runs)
+    limit, tooltips = _draw_rounds(axes[0], rows, runs)
     if misses:
-        _draw_misses(axes[1], rows, misses)
+        tooltips |= _draw_misses(axes[1], rows, misses)
     caption = sentences(
         "In a round each of the threads adds to a number that it shares with another one. Each dot "
         "is a run.",
         limit,
         "" if misses else f"{words.NOT_COUNTED.format(why=experiment.no_l1d)}.",
     )
-    return Drawing(name, CONTENTION_TITLE, caption, _contention_alt_text(rows), figure)
+    return Drawing(name, CONTENTION_TITLE, caption, _contention_alt_text(rows), figure, tooltips)
 
 
 def _published_ms(rows: Sequence[Contended]) -> dict[int, float]:
@@ -102,35 +109,39 @@ def _published_ms(rows: Sequence[Contended]) -> dict[int, float]:
     }
 
 
-def _draw_rounds(axes: Axes, rows: Sequence[Contended], runs: RunsByCase) -> str:
-    """Draw the times of a round; return the caption's sentence on the dots."""
+def _draw_rounds(
+    axes: Axes, rows: Sequence[Contended], runs: RunsByCase
+) -> tuple[str, dict[str, str | Sequence[str]]]:
+    """Draw the times of a round; return the caption's sentence on the dots, and tooltips."""
     cases = [row.measured.case for row in rows]
     samples = {at: row.measured.sample for at, row in enumerate(rows) if row.measured.sample}
     means = {at: sample.mean for at, sample in samples.items()}
     stars = _published_ms(rows)
     scale_for(axes, [*means.values(), *stars.values()])
-    limit = draw_runs(axes, cases, runs, METRIC.format(TIMES[CONTENTION]))
+    limit, of_runs = draw_runs(axes, cases, runs, METRIC.format(TIMES[CONTENTION]), "ms")
     intervals = [sample.mean_interval for sample in samples.values()]
-    draw_bars(axes, means, intervals, mean_down(runs))
-    draw_stars(axes, stars)
+    of_means = draw_bars(axes, cases, means, intervals, "ms", mean_down(runs))
+    of_stars = draw_stars(axes, stars, "ms")
     if axes.get_xscale() == "linear":
         axes.set_xlim(left=0)
     label_empty_rows(axes, cases, samples)
-    return limit
+    return limit, {**of_runs, **of_means, **of_stars}
 
 
-def _draw_misses(axes: Axes, rows: Sequence[Contended], misses: ByKind) -> None:
-    draw_by_kind(axes, misses)
+def _draw_misses(axes: Axes, rows: Sequence[Contended], misses: ByKind) -> Tooltips:
+    cases = [row.measured.case for row in rows]
+    of_kinds = draw_by_kind(axes, cases, misses, "%")
     stars = {
         at: 100 * row.published.l1d_miss_rate
         for at, row in enumerate(rows)
         if row.published and row.published.l1d_miss_rate
     }
-    draw_stars(axes, stars, STAR_UP)
+    of_stars = draw_stars(axes, stars, "%", STAR_UP)
     shares = [share for by_row in misses.values() for share in by_row.values()]
     axes.set_xlim(0, 1.08 * max([*shares, *stars.values(), 0.1]))
     counted = {at for by_row in misses.values() for at in by_row}
-    label_empty_rows(axes, [row.measured.case for row in rows], counted)
+    label_empty_rows(axes, cases, counted)
+    return {**of_kinds, **of_stars}
 
 
 def _contention_legend(rows: Sequence[Contended], kinds: Iterable[str]) -> list[Entry]:
@@ -175,8 +186,9 @@ def draw_smt(
     if any(row and row.published for placed in rows for row in placed):
         entries.append(star_entry())
     figure, axes = row_figure(title, cases, panels, entries, layout=layout)
+    tooltips: dict[str, str | Sequence[str]] = {}
     for panel, placed in zip(axes, rows, strict=True):
-        _draw_ratios(panel, placed)
+        tooltips |= _draw_ratios(panel, placed, cases)
     caption = sentences(
         "How many times the time of one thread alone on the same kind of core a thread takes.",
         "1 is undisturbed; two threads that take turns on one CPU take twice the time.",
@@ -193,7 +205,7 @@ def draw_smt(
             for slowdown in _slowdowns(placed).values()
         ),
     )
-    return Drawing(name, SMT_TITLE, caption, alt, figure)
+    return Drawing(name, SMT_TITLE, caption, alt, figure, tooltips)
 
 
 def _of_two(row: Row) -> bool:
@@ -226,16 +238,18 @@ def _slowdowns(rows: Sequence[Row | None]) -> dict[int, float]:
     }
 
 
-def _draw_ratios(axes: Axes, rows: Sequence[Row | None]) -> None:
+def _draw_ratios(axes: Axes, rows: Sequence[Row | None], cases: Sequence[CaseFinding]) -> Tooltips:
     ratios, stars = _ratios(rows), _slowdowns(rows)
     scale_for(axes, [*ratios.values(), *stars.values()])
     axes.axvline(1.0, color=GREY, linewidth=0.8)
     ends = [row.against.difference.interval() for row in rows if row and row.against]
-    draw_bars(axes, ratios, [None if end.tells_nothing else end for end in ends])
-    draw_stars(axes, stars, STAR_UP)
+    known = [None if end.tells_nothing else end for end in ends]
+    of_ratios = draw_bars(axes, cases, ratios, known)
+    of_stars = draw_stars(axes, stars, up=STAR_UP)
     if axes.get_xscale() == "linear":
         axes.set_xlim(0, max(2.2, axes.get_xlim()[1]))
     label_empty_rows(axes, [row.measured.case if row else None for row in rows], ratios)
+    return {**of_ratios, **of_stars}
 
 
 TEAM_TITLE = "Who ran where"

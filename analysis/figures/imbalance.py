@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from analysis.figures.drawing import Drawing, NotDrawn, extremes, sentences, why_not_measured
 from analysis.figures.layout import SCREEN, Layout
-from analysis.figures.rows import area_entry, label_empty_rows, row_figure, write_beside
+from analysis.figures.rows import (
+    area_entry,
+    label_empty_rows,
+    name_bars,
+    row_figure,
+    tooltip,
+    write_beside,
+)
 from analysis.figures.style import KNOWN_KINDS, ROW, cores_of, kind_style
 from analysis.format.numbers import percent
 from analysis.measures import PROFILES
 from analysis.results.sources import Results
-from analysis.verdict.model import TableFindings
+from analysis.verdict.model import CaseFinding, TableFindings
+from analysis.words import figures as words
 from base.text import plural
 
 TITLE = "CPU time of each thread"
@@ -21,10 +30,20 @@ _HEIGHT = 0.72
 _GAP = 0.2
 # Inches: what a thread takes of its row, and a row at most.
 _THREAD_IN, _MOST_ROW_IN = 0.055, 0.8
-# Left and bottom, width and height; in per cent, and in rows.
-_Bar = tuple[float, float, float, float]
 _MAX_THREADS = PROFILES["team_cpu_s"]
 _FIELDS = ("team_cpu_s", "imbalance")
+
+
+class _Bar(NamedTuple):
+    """The CPU time of a thread on a core kind, in seconds.
+
+    `place` is left and bottom, width and height; in per cent, and in rows.
+    """
+
+    place: tuple[float, float, float, float]
+    row: int
+    thread: int
+    seconds: float
 
 
 def draw_imbalance(
@@ -50,12 +69,15 @@ def draw_imbalance(
     entries = [area_entry(f"CPU time, {cores_of(kind)}", kind) for kind in bars]
     tall = min(max(ROW, _THREAD_IN * max(map(len, teams.values()))), _MOST_ROW_IN)
     figure, axes = row_figure(table.title, cases, [(panel, 1.0)], entries, 0.5, layout, tall)
+    tooltips: dict[str, str] = {}
     for kind, parts in bars.items():
-        left, bottom, width, height = zip(*parts, strict=True)
-        axes[0].barh(
+        left, bottom, width, height = zip(*(part.place for part in parts), strict=True)
+        drawn = axes[0].barh(
             bottom, width, left=left, height=height, align="edge", linewidth=0.4, zorder=2,
             **kind_style(kind).areas,
         )  # fmt: skip
+        texts = [_tooltip(cases[part.row], kind, part) for part in parts]
+        tooltips |= name_bars(axes[0], drawn, f"bar-{kind}", texts)
     axes[0].set_xlim(0, 100)
     imbalances = {row: cases[row].summary.stats["imbalance"] for row in teams}
     known = {row: stats.mean for row, stats in imbalances.items() if stats.n != 0}
@@ -72,7 +94,12 @@ def draw_imbalance(
         f"Bars of the threads' CPU time in {plural(len(teams), 'case')}.",
         extremes("The imbalance", "%", {row: 100 * share for row, share in known.items()}, cases),
     )
-    yield Drawing(name, TITLE, caption, alt, figure)
+    yield Drawing(name, TITLE, caption, alt, figure, tooltips)
+
+
+def _tooltip(case: CaseFinding, kind: str, bar: _Bar) -> str:
+    label = words.OF_THREAD.format(case=case.label, thread=bar.thread, cores=cores_of(kind))
+    return tooltip(label, bar.seconds, "s")
 
 
 def _bars(teams: Mapping[int, Sequence[Mapping[str, float]]]) -> dict[str, list[_Bar]]:
@@ -87,6 +114,7 @@ def _bars(teams: Mapping[int, Sequence[Mapping[str, float]]]) -> dict[str, list[
             for kind in sorted(thread, key=KNOWN_KINDS.index):
                 # A bar without width would still have an edge.
                 if width := 100 * thread[kind] / busiest_s:
-                    bars[kind].append((left, bottom, width, (1 - _GAP) * height))
+                    place = (left, bottom, width, (1 - _GAP) * height)
+                    bars[kind].append(_Bar(place, row, number, thread[kind]))
                     left += width
     return {kind: parts for kind, parts in bars.items() if parts}

@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from analysis.figures.drawing import (
     Drawing,
     NotDrawn,
+    Tooltips,
     extremes,
     sentences,
     why_not_measured,
@@ -45,8 +46,11 @@ def draw_kinds(
     cases = table.cases
     frequencies = _by_kind(cases, _frequencies_of)
     shares = _by_kind(cases, lambda case: case.summary.means_by_kind("residency"))
-    fields = {"freq_ghz": frequencies, "residency": shares}
-    shown = [field for field, values in fields.items() if values]
+    fields = {
+        "freq_ghz": (_draw_frequencies, frequencies),
+        "residency": (_draw_shares, shares),
+    }
+    shown = [field for field, (_, values) in fields.items() if values]
     if not shown:
         return NotDrawn(name, TITLE, why_not_measured(results, cases, ["freq_mean_ghz", *fields]))
     figure, axes = row_figure(
@@ -56,12 +60,11 @@ def draw_kinds(
         _legend_of_kinds(frequencies, shares),
         layout=layout,
     )
+    tooltips: dict[str, str | Sequence[str]] = {}
     for panel, field in zip(axes, shown, strict=True):
-        if field == "freq_ghz":
-            _draw_frequencies(panel, frequencies)
-        else:
-            _draw_shares(panel, shares, len(cases))
-        label_empty_rows(panel, cases, {row for values in fields[field].values() for row in values})
+        draw, values = fields[field]
+        tooltips |= draw(panel, cases, values)
+        label_empty_rows(panel, cases, {row for of_kind in values.values() for row in of_kind})
     caption = sentences(
         "Means of the runs. Frequency is cycles per nanosecond on a CPU of the kind.",
         _THIN_SHARES if shares else "",
@@ -71,7 +74,8 @@ def draw_kinds(
             if field not in shown
         ),
     )
-    return Drawing(name, TITLE, caption, _kinds_alt_text(cases, frequencies, shares), figure)
+    alt = _kinds_alt_text(cases, frequencies, shares)
+    return Drawing(name, TITLE, caption, alt, figure, tooltips)
 
 
 def _not_measured(results: Results, cases: Sequence[CaseFinding], field: str, panel: str) -> str:
@@ -103,19 +107,20 @@ def _in_order(kinds: Iterable[str]) -> list[str]:
     return [*(kind for kind in KNOWN_KINDS if kind in names), *sorted(names - {*KNOWN_KINDS})]
 
 
-def _draw_frequencies(axes: Axes, frequencies: ByKind) -> None:
-    draw_by_kind(axes, frequencies)
+def _draw_frequencies(axes: Axes, cases: Sequence[CaseFinding], frequencies: ByKind) -> Tooltips:
+    tooltips = draw_by_kind(axes, cases, frequencies, "GHz")
     # Room for the markers at both ends; margins are of the data's range, which begins above 0.
     highest = max(value for values in frequencies.values() for value in values.values())
     axes.set_xlim(0, 1.06 * highest if highest > 0 else 1.0)
+    return tooltips
 
 
-def _draw_shares(axes: Axes, shares: ByKind, count: int) -> None:
+def _draw_shares(axes: Axes, cases: Sequence[CaseFinding], shares: ByKind) -> Tooltips:
     percents = {
         kind: {row: 100 * share for row, share in by_row.items()} for kind, by_row in shares.items()
     }
-    draw_stacked(axes, percents, count)
-    for row in range(count):
+    tooltips = draw_stacked(axes, cases, percents, "% of CPU time")
+    for row in range(len(cases)):
         thin = [
             f"{label_text(kind, 8)} {percent(values[row])}"
             for kind, values in shares.items()
@@ -126,6 +131,7 @@ def _draw_shares(axes: Axes, shares: ByKind, count: int) -> None:
     has_thin = any(0 < share < _THIN for values in shares.values() for share in values.values())
     axes.set_xlim(0, 132 if has_thin else 102)
     axes.set_xticks([0, 25, 50, 75, 100])
+    return tooltips
 
 
 def _legend_of_kinds(frequencies: ByKind, shares: ByKind) -> list[Entry]:

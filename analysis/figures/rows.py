@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from numpy.typing import NDArray
 
+from analysis.figures.drawing import Tooltips
 from analysis.figures.layout import SCREEN, Layout, shortened, text_width, wrap
 from analysis.figures.style import (
     BINDING_NAMES,
@@ -24,15 +26,18 @@ from analysis.figures.style import (
     SELECTION_STYLES,
     WIDTH,
     SelectionStyle,
+    cores_of,
     kind_style,
     marker_of,
     marker_style,
     selection_style,
 )
+from analysis.format.numbers import three_digits
 from analysis.records.runs import good_runs
 from analysis.results.sources import Results
 from analysis.statistics.sample import Interval
 from analysis.verdict.model import CaseFinding
+from analysis.words import figures as words
 from base.text import one_line
 
 Array = NDArray[np.float64]
@@ -59,6 +64,8 @@ STAR_UP = 0.28
 MAX_RATIO = 30.0
 MEAN = marker_style("D", 3.2, BLACK, "white")
 _STAR = marker_style("*", 9, BLACK, "white") | {"markeredgewidth": 0.8}
+
+PUBLISHED = "published, another machine"
 
 _TITLE_IN, LINE_IN, _AXIS_IN, LEGEND_IN = 0.1, 0.16, 0.28, 0.18
 # The part of the width that labels may take; in a narrower figure panels stand below each other.
@@ -227,22 +234,48 @@ def label_empty_rows(
         )  # fmt: skip
 
 
-def draw_runs(axes: Axes, cases: Sequence[CaseFinding], runs: RunsByCase, column: str) -> str:
-    """Draw a dot for each run; return the caption's sentence if not all of them are shown."""
+def gid_of(axes: Axes, name: str) -> str:
+    """Return the id of marks that no other panel of the figure has."""
+    return f"{name}-{axes.figure.axes.index(axes)}"
+
+
+def tooltip(label: str, value: float, unit: str = "", interval: Interval | None = None) -> str:
+    """Return what a mark says: `#2 pcores-set (performance): 2.5 ms (2.4 to 2.6 ms)`."""
+    behind = f" {unit}" if unit else ""
+    text = f"{label}: {three_digits(value)}{behind}"
+    if interval is None or interval.tells_nothing:
+        return text
+    return f"{text} ({three_digits(interval.low)} to {three_digits(interval.high)}{behind})"
+
+
+def draw_runs(
+    axes: Axes, cases: Sequence[CaseFinding], runs: RunsByCase, column: str, unit: str
+) -> tuple[str, Tooltips]:
+    """Draw a dot for each run.
+
+    Returns the caption's sentence if not all of them are shown, and the dots' tooltips by gid.
+    """
     values_by_case = [values_of(runs, case, column) for case in cases]
     total = sum(len(values) for _, values in values_by_case)
     step = -(-total // MAX_DOTS) or 1
     dots: dict[tuple[SelectionStyle, str], list[tuple[Array, Array]]] = {}
+    said: dict[tuple[SelectionStyle, str], list[str]] = {}
     for row, (case, (repetitions, values)) in enumerate(zip(cases, values_by_case, strict=True)):
         y = row + jitter(repetitions)
         dots.setdefault(look(case), []).append((values[::step], y[::step]))
-    for (style, marker), parts in dots.items():
+        said.setdefault(look(case), []).extend(
+            tooltip(words.RUN.format(case=case.label, run=repetition), value, unit)
+            for repetition, value in zip(repetitions[::step], values[::step], strict=True)
+        )
+    for number, ((style, marker), parts) in enumerate(dots.items()):
         axes.scatter(
             np.concatenate([x for x, _ in parts]), np.concatenate([y for _, y in parts]),
             s=11, marker=marker, facecolor=style.face, edgecolor=style.colour, linewidth=0.6,
             alpha=0.75, zorder=2, rasterized=total > MAX_DRAWN_DOTS,
+            gid=gid_of(axes, f"runs-{number}"),
         )  # fmt: skip
-    return some_runs(step, total)
+    tooltips = {gid_of(axes, f"runs-{at}"): texts for at, texts in enumerate(said.values())}
+    return some_runs(step, total), tooltips
 
 
 def some_runs(step: int, total: int) -> str:
@@ -252,20 +285,29 @@ def some_runs(step: int, total: int) -> str:
 
 def draw_bars(
     axes: Axes,
+    cases: Sequence[CaseFinding],
     values: Mapping[int, float],
-    intervals: Iterable[Interval | None],
+    intervals: Sequence[Interval | None],
+    unit: str = "",
     down: float = 0.0,
-) -> None:
-    """Draw means, by row, with bars to both ends of their intervals.
+) -> Tooltips:
+    """Draw means, by row, with bars to both ends of their intervals; return their tooltips.
 
     They stand so far below the middles of their rows.
     """
     reaches = [reach(*of_row) for of_row in zip(values.values(), intervals, strict=True)]
-    axes.errorbar(
+    means, *_ = axes.errorbar(
         list(values.values()), np.array(list(values)) + down,
         xerr=np.reshape(reaches, (-1, 2)).T, markeredgewidth=0.9, elinewidth=1.3, capsize=2.0,
         zorder=4, **MEAN,
     )  # fmt: skip
+    means.set_gid(gid_of(axes, "means"))
+    return {
+        gid_of(axes, "means"): [
+            tooltip(cases[row].label, value, unit, interval)
+            for (row, value), interval in zip(values.items(), intervals, strict=True)
+        ]
+    }
 
 
 def reach(value: float, interval: Interval | None) -> tuple[float, float]:
@@ -275,25 +317,55 @@ def reach(value: float, interval: Interval | None) -> tuple[float, float]:
     return max(value - interval.low, 0.0), max(interval.high - value, 0.0)
 
 
-def draw_by_kind(axes: Axes, values: ByKind) -> None:
-    """Draw values by core kind and row as dots."""
+def draw_by_kind(axes: Axes, cases: Sequence[CaseFinding], values: ByKind, unit: str) -> Tooltips:
+    """Draw values by core kind and row as dots; return their tooltips."""
     for kind, of_kind in values.items():
-        axes.plot(list(of_kind.values()), list(of_kind), zorder=3, **kind_style(kind).dots)
+        axes.plot(
+            list(of_kind.values()), list(of_kind), zorder=3, gid=gid_of(axes, f"dots-{kind}"),
+            **kind_style(kind).dots,
+        )  # fmt: skip
+    return {
+        gid_of(axes, f"dots-{kind}"): _said_of(cases, kind, of_kind, unit)
+        for kind, of_kind in values.items()
+    }
 
 
-def draw_stacked(axes: Axes, values: ByKind, count: int) -> list[float]:
-    """Draw values by core kind as bars, one behind the other; return where each row's end."""
-    ends = [0.0] * count
+def _said_of(
+    cases: Sequence[CaseFinding], kind: str, values: Mapping[int, float], unit: str
+) -> list[str]:
+    return [
+        tooltip(words.ON_KIND.format(case=cases[row].label, cores=cores_of(kind)), value, unit)
+        for row, value in values.items()
+    ]
+
+
+def draw_stacked(axes: Axes, cases: Sequence[CaseFinding], values: ByKind, unit: str) -> Tooltips:
+    """Draw values by core kind as bars, one behind the other; return their tooltips."""
+    ends = [0.0] * len(cases)
+    tooltips: dict[str, str] = {}
     for kind, of_kind in values.items():
         # A bar without width would still have an edge.
         drawn = {row: value for row, value in of_kind.items() if value}
-        axes.barh(
+        bars = axes.barh(
             list(drawn), list(drawn.values()), left=[ends[row] for row in drawn], height=0.62,
             linewidth=0.7, zorder=2, **kind_style(kind).areas,
         )  # fmt: skip
+        tooltips |= name_bars(axes, bars, f"bar-{kind}", _said_of(cases, kind, drawn, unit))
         for row, value in drawn.items():
             ends[row] += value
-    return ends
+    return tooltips
+
+
+def name_bars(
+    axes: Axes, bars: Iterable[Artist], name: str, texts: Iterable[str]
+) -> dict[str, str]:
+    """Give bars ids of their own; return their tooltips."""
+    tooltips = {}
+    for number, (bar, text) in enumerate(zip(bars, texts, strict=True)):
+        gid = gid_of(axes, f"{name}-{number}")
+        bar.set_gid(gid)
+        tooltips[gid] = text
+    return tooltips
 
 
 def write_beside(axes: Axes, texts: Mapping[int, str]) -> None:
@@ -305,9 +377,16 @@ def write_beside(axes: Axes, texts: Mapping[int, str]) -> None:
         )  # fmt: skip
 
 
-def draw_stars(axes: Axes, values: Mapping[int, float], up: float = 0.0) -> None:
-    """Draw what was published, by row, as hollow stars; `up` from the rows' middles."""
-    axes.plot(list(values.values()), [row - up for row in values], zorder=5, **_STAR)
+def draw_stars(
+    axes: Axes, values: Mapping[int, float], unit: str = "", up: float = 0.0
+) -> Tooltips:
+    """Draw what was published, by row, as hollow stars; return their tooltips.
+
+    They stand `up` from the rows' middles.
+    """
+    gid = gid_of(axes, "stars")
+    axes.plot(list(values.values()), [row - up for row in values], zorder=5, gid=gid, **_STAR)
+    return {gid: [tooltip(PUBLISHED, value, unit) for value in values.values()]}
 
 
 def scale_for(axes: Axes, values: Iterable[float]) -> None:
@@ -357,7 +436,7 @@ def mean_entry(label: str) -> Line2D:
 
 def star_entry() -> Line2D:
     """Return the legend's entry for what was published."""
-    return entry("published, another machine", _STAR)
+    return entry(PUBLISHED, _STAR)
 
 
 def legend_lines(entries: Sequence[Entry], width: float = WIDTH) -> int:

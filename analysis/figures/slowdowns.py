@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 
 from analysis.figures.drawing import Drawing, extremes
 from analysis.figures.layout import SCREEN, Layout
-from analysis.figures.rows import entry, label_empty_rows, reach, row_figure
+from analysis.figures.rows import entry, label_empty_rows, reach, row_figure, tooltip
 from analysis.figures.style import BLACK, BLUE, GREY, VERMILION, marker_style
 from analysis.statistics.difference import Difference
 from analysis.verdict.model import CaseFinding, TableFindings
@@ -32,21 +32,31 @@ def draw_slowdowns(table: TableFindings, name: str, layout: Layout = SCREEN) -> 
     panels = [("time beside the other over that alone", 1.0)]
     figure, (axes,) = row_figure(table.title, table.cases, panels, entries, layout=layout)
     axes.axvline(1.0, color=GREY, linewidth=0.8, linestyle=":")
-    for found, style, up in ((programs, _PROGRAM, -_APART), (co_runners, _CO_RUNNER, _APART)):
+    tooltips: dict[str, str] = {}
+    for found, style, up, noun in (
+        (programs, _PROGRAM, -_APART, "the program"),
+        (co_runners, _CO_RUNNER, _APART, "its co-runner"),
+    ):
         for row, difference in found.items():
-            _draw_ratio(axes, difference, row + up, style)
+            gid = f"slowdown-{len(tooltips)}"
+            _draw_ratio(axes, difference, row + up, style, gid)
+            label = f"{table.cases[row].label}, {noun}"
+            tooltips[gid] = tooltip(label, difference.ratio, "", difference.known_interval())
     label_empty_rows(axes, table.cases, {*programs, *co_runners})
     caption = "Ratios of typical times with their 95 % intervals, each by itself; 1 is no slowdown."
-    return Drawing(name, TITLE, caption, _alt_text(table.cases, programs), figure)
+    return Drawing(name, TITLE, caption, _alt_text(table.cases, programs), figure, tooltips)
 
 
-def _draw_ratio(axes: Axes, difference: Difference, y: float, style: dict[str, Any]) -> None:
+def _draw_ratio(
+    axes: Axes, difference: Difference, y: float, style: dict[str, Any], gid: str
+) -> None:
     interval = difference.known_interval()
     down, up = reach(difference.ratio, interval)
-    axes.errorbar(
+    mark, *_ = axes.errorbar(
         difference.ratio, y, xerr=[[down], [up]], ecolor=BLACK, elinewidth=1.0, capsize=2.0,
         zorder=3, **style,
     )  # fmt: skip
+    mark.set_gid(gid)
 
 
 def _alt_text(cases: Sequence[CaseFinding], programs: dict[int, Difference]) -> str:

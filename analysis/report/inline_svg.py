@@ -8,14 +8,14 @@ known elements and attributes are written, so that nothing in a figure can load 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from xml.etree import ElementTree
 
 from markupsafe import Markup, escape
 
-from analysis.figures.drawing import Drawing
+from analysis.figures.drawing import Drawing, Tooltips
 from analysis.figures.style import (
     BLACK,
     BLUE,
@@ -107,15 +107,18 @@ def inline_svg(drawing: Drawing, prefix: str) -> Markup:
     return Markup("".join(_written(root)))
 
 
-def _read(node: ElementTree.Element, tooltips: Mapping[str, str]) -> _Element | None:
+def _read(node: ElementTree.Element, tooltips: Tooltips) -> _Element | None:
     """Return an element of what may be written; None for one that may not, or says nothing."""
     name = node.tag.rpartition("}")[2]
     if name not in _ELEMENTS:
         return None
     element = _Element(name, dict(_attributes(node)), node.text or "")
-    element.tooltip = tooltips.get(node.get("id", ""), "")
+    said = tooltips.get(node.get("id", ""), "")
+    element.tooltip = said if isinstance(said, str) else ""
     children = (_read(child, tooltips) for child in node)
     element.children = [part for child in children if child for part in _unwrapped(child)]
+    if said and not isinstance(said, str):
+        _tell(list(_marks_of(element)), said)
     if name != "text" and name != "tspan":
         element.text = ""
     is_empty = name in ("g", "defs") and not element.children
@@ -123,6 +126,22 @@ def _read(node: ElementTree.Element, tooltips: Mapping[str, str]) -> _Element | 
     is_ground = name == "path" and element.attributes.keys() <= {"id", "d", "fill"}
     is_ground = is_ground and element.attributes.get("fill") == COLOURS["#ffffff"]
     return None if is_empty or is_ground else element
+
+
+def _tell(marks: Sequence[_Element], tooltips: Sequence[str]) -> None:
+    """Give each mark its own tooltip; marks beyond the page are not in the file."""
+    if len(marks) == len(tooltips):
+        for mark, tooltip in zip(marks, tooltips, strict=True):
+            mark.tooltip = tooltip
+
+
+def _marks_of(element: _Element) -> Iterator[_Element]:
+    """Yield what is drawn within a group, in its order."""
+    for child in element.children:
+        if child.name in ("use", "path"):
+            yield child
+        elif child.name != "defs":
+            yield from _marks_of(child)
 
 
 def _unwrapped(element: _Element) -> list[_Element]:

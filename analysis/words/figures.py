@@ -14,6 +14,8 @@ CUT = "An arrow is an interval that goes on beyond the edge."
 WITHOUT_INTERVAL = "A mark without a line has no measured spread."
 NOTHING_COMPARED = "no case is compared in {noun} with a baseline"
 NOTHING_THERE = "Not drawn: {count} in which nothing is compared."
+# What marks say when they are pointed at.
+RUN, ON_KIND, OF_THREAD = "{case}, run {run}", "{case}, {cores}", "{case}, thread {thread}, {cores}"
 MARK = "{change} %"
 PLANE_MARK = "time {time}, energy {energy} %"
 MARK_WITH_INTERVAL = "{change} % ({low} to {high} %)"

@@ -78,7 +78,7 @@ def test_a_mapping_has_one_colour_and_marker_and_is_hollow_where_undecided(
     assert isinstance(published, Drawing)
     looks: dict[str, set[tuple[object, object]]] = {}
     for gid, line in marks(published).items():
-        mapping = published.tooltips[gid].split(":")[0].rpartition(" ")[2]
+        mapping = str(published.tooltips[gid]).split(":")[0].rpartition(" ")[2]
         looks.setdefault(mapping, set()).add((line.get_color(), line.get_marker()))
     assert set(looks) == {"pcores-set", "pcores-pin", "ecores-set", "ecores-pin"}
     assert all(len(look) == 1 for look in looks.values())
@@ -88,7 +88,7 @@ def test_a_mapping_has_one_colour_and_marker_and_is_hollow_where_undecided(
 def test_every_mark_has_a_tooltip_with_its_value_and_interval(tmp_path: Path) -> None:
     drawing = drawn(tmp_path, Study({"unpinned": 1.0, "ecores-set": 1.5}).records())
     assert set(marks(drawing)) == set(drawing.tooltips)
-    (text,) = drawing.tooltips.values()
+    (text,) = map(str, drawing.tooltips.values())
     assert text.startswith("lulesh x8, ecores-set: +50")
     assert text.endswith("%), worse")
     svg = drawing.data("svg").decode()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from analysis.figures.drawing import FORMATS, Drawing, NotDrawn
 from analysis.figures.gallery import Options, write_figures
 from analysis.figures.rows import MAX_DOTS
 from analysis.format.numbers import three_digits
+from analysis.report.inline_svg import inline_svg
 from base.errors import UserError
 from tests.analysis.figures.drawn import HOSTILE, Figures, dots, drawing, figures_of, texts
 from tests.analysis.report.made_results import NO_ENERGY, make_results
@@ -40,6 +42,27 @@ def test_a_thin_share_of_cpu_time_is_written_beside_its_bar(
     study: Figures,
 ) -> None:
     assert texts(drawing(study, KINDS).figure).count("E 3.1 %") == 2
+
+
+def test_each_mark_of_a_core_kind_has_its_case_and_value_as_tooltip(study: Figures) -> None:
+    said = [
+        text
+        for found in drawing(study, KINDS).tooltips.values()
+        for text in ([found] if isinstance(found, str) else found)
+    ]
+    # The made-up P-cores have 5.1 GHz under performance, where unpinned threads are 3.1 % on E.
+    assert "#2 pcores-set (performance), P-cores: 5.1 GHz" in said
+    assert "#1 unpinned (performance), E-cores: 3.1 % of CPU time" in said
+
+
+def test_each_run_and_mean_says_its_value_in_the_page(tmp_path: Path) -> None:
+    drawn = drawing(figures_of(small(tmp_path)), "runs-over-time")
+    titles = re.findall(r"<title>(.*?)</title>", inline_svg(drawn, "d"))
+    # Two repetitions of five mappings under two governors, of which one failed, with temperatures.
+    runs = [title for title in titles if title.startswith("lu x1 #")]
+    assert len(runs) == 19
+    assert all(re.fullmatch(r"lu x1 #\d+ [a-z-]+ \(\w+\), run [12]: \S+ %", run) for run in runs)
+    assert sum(title.endswith(" °C") for title in titles) == 19
 
 
 def test_each_thread_is_a_bar_with_a_part_for_each_kind(tmp_path: Path) -> None:
