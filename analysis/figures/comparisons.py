@@ -21,6 +21,7 @@ from analysis.figures.changes import MINUS, Scale, put_scale
 from analysis.figures.drawing import Drawing, NotDrawn, sentences, slug, why_not_measured
 from analysis.figures.layout import SCREEN, Layout, shortened, text_width, wrap
 from analysis.figures.rows import (
+    ENTRY_IN,
     LEGEND_IN,
     LINE_IN,
     Entry,
@@ -266,9 +267,11 @@ def _label_rows(axes: Axes, rows: Sequence[_Row], left: float, width: float) -> 
 def _legend(
     cells: Sequence[Cell], mappings: Iterable[str], layout: Layout, margin: float
 ) -> list[Entry]:
+    # An entry has to fit the narrowest figure as well.
+    most = min(_MOST_ENTRY, layout.wide() - ENTRY_IN - _SIDE)
     entries: list[Entry] = [
         entry(
-            shortened(shown_mapping(mapping, layout), _MOST_ENTRY, _LABEL_SIZE),
+            shortened(shown_mapping(mapping, layout), most, _LABEL_SIZE),
             marker_style(marker, 5, colour, colour),
         )
         for mapping, (colour, marker) in mapping_looks(mappings).items()

@@ -72,7 +72,7 @@ _TITLE_IN, LINE_IN, _AXIS_IN, LEGEND_IN = 0.1, 0.16, 0.28, 0.18
 _LABELS, _STACKED = 0.5, 5.0
 _GAP_IN, _RIGHT_IN = 0.22, 0.14
 # What an entry of the legend takes beside its words, and their size.
-_ENTRY_IN, _LEGEND_SIZE = 0.44, 7.5
+ENTRY_IN, _LEGEND_SIZE = 0.44, 7.5
 
 
 def runs_by_case(results: Results) -> RunsByCase:
@@ -441,7 +441,7 @@ def star_entry() -> Line2D:
 
 def legend_lines(entries: Sequence[Entry], width: float = WIDTH) -> int:
     """Return how many lines a legend takes: its columns are as wide as their longest words."""
-    wide = [_ENTRY_IN + text_width(str(entry.get_label()), _LEGEND_SIZE) for entry in entries]
+    wide = [ENTRY_IN + text_width(str(entry.get_label()), _LEGEND_SIZE) for entry in entries]
     for lines in range(1, len(wide)):
         columns = [wide[at : at + lines] for at in range(0, len(wide), lines)]
         if sum(map(max, columns)) <= width - 0.05:
