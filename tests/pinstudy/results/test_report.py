@@ -50,7 +50,7 @@ def test_a_study_in_which_every_run_failed_still_has_its_report(tmp_path: Path) 
     pinstudy(tmp_path, "run", "study.yaml", "--report", status=1)
     (folder,) = tmp_path.glob("results/study/*")
     page = (folder / "report.html").read_text()
-    assert "none: no mapping could be compared with another" in page
+    assert "No answer: no mapping could be compared with another" in page
     for command in ("tables", "verdict", "report", "figures", "card"):
         pinstudy(tmp_path, command, str(folder), status=0)
 
