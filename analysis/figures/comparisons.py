@@ -57,6 +57,8 @@ _LABEL_SIZE = 7.5
 _MARKER = 4.6
 # An interval may reach so many times as far as the farthest mark.
 _MOST_REACH = 1.5
+# An interval to this logarithm of a ratio is never cut: 10 % are read on any axis.
+_ALWAYS_REACH = math.log1p(0.1)
 
 
 class _Mark(NamedTuple):
@@ -286,7 +288,7 @@ def _scale_of(cells: Sequence[Cell], margin: float) -> Scale:
     least = 2 * math.log1p(margin)
     logs = [_log(cell.ratio) for cell in cells]
     farthest = max([least, *(abs(log) for log in logs if math.isfinite(log))])
-    most = _MOST_REACH * farthest
+    most = max(_MOST_REACH * farthest, _ALWAYS_REACH)
     ends = [_log(end) for cell in cells for end in _ends(cell)]
     low, high = max(min(-least, *ends), -most), min(max(least, *ends), most)
     return Scale.between(low, high)
