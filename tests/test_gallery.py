@@ -11,6 +11,7 @@ from analysis.answer import analyze
 from analysis.figures.drawing import NotDrawn
 from analysis.figures.gallery import FIGURES, all_figures
 from analysis.results.sources import open_results
+from tests.analysis.affinity.made_demo import make_demo
 from tests.support.tools import ROOT
 from tools.gallery import PUBLICATION, make
 
@@ -18,7 +19,7 @@ from tools.gallery import PUBLICATION, make
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("build") / "gallery"
-    make(folder, virtual_node=folder / "nothing")
+    make(folder, virtual_node=folder / "nothing", results=folder / "nothing")
     return folder
 
 
@@ -67,3 +68,14 @@ def test_the_page_shows_every_card_with_its_report(folder: Path) -> None:
 def test_without_a_study_in_the_virtual_node_it_says_how_to_make_one(folder: Path) -> None:
     page = (folder / "gallery.md").read_text(encoding="utf-8")
     assert "n/a, because `build/vnode-study` has no results" in page
+
+
+def test_results_of_this_node_are_shown_with_their_experiments(tmp_path: Path) -> None:
+    made = make_demo(tmp_path / "results/demo/here")
+    page = make(tmp_path / "gallery", tmp_path / "nothing", tmp_path / "results")
+
+    part = page.split("## Measured where this site was built\n")[1].split("\n## ")[0]
+    assert f"bin/pinstudy figures {made} " in part
+    for kind in ("contention", "smt", "threads", "latency"):
+        assert f"| {kind} | `{made}` |" in page
+        assert re.search(rf"^!\[[^]]+\]\(demo-here/{kind}[-\w]*\.svg\)$", part, re.MULTILINE)

@@ -28,6 +28,10 @@ INTO = Path("build/gallery")
 CARDS = Path("cards")
 PUBLICATION = "published:galante-2025"
 VIRTUAL_NODE = Path("build/vnode-study")
+# Results of these studies are shown where they were made on this node: together they have every
+# kind of figure.
+RESULTS = Path("results")
+_STUDIES = ("quick", "demo", "affinity", "co-runners")
 
 _MARKUP = re.compile(r"[\\`*_{}\[\]()<>#+!|&-]")
 _HEAD = """# Gallery
@@ -44,6 +48,10 @@ _COMMANDS = {
     "threads": "run affinity",
     "latency": "latency",
 }
+_NO_RESULTS = f"""n/a, because `{RESULTS}` has none of {", ".join(_STUDIES)}.
+`bin/pinstudy demo` makes some in two minutes, and then `make docs` shows them here.
+
+"""
 _NO_VIRTUAL_NODE = f"""n/a, because `{VIRTUAL_NODE}` has no results. This makes them, and then
 `make docs` shows them here:
 
@@ -77,6 +85,17 @@ def section(source: str, into: Path, name: str) -> tuple[str, list[str]]:
         f"[The report]({name}/{report.name}) is one file, which needs no network.\n\n"
         f"### Tables\n\n{_command('tables', source, f'{style} --format markdown')}{tables}\n\n"
     ), names
+
+
+def _sections(folders: Sequence[Path], into: Path, figures: dict[str, list[str]]) -> str:
+    """Return the parts of all results below some folders; add the names of their figures."""
+    page = ""
+    for folder in filter(Path.is_dir, folders):
+        for source in sources_below(str(folder)):
+            name = f"{folder.name}-{Path(source).name}"
+            part, figures[source] = section(source, into, name)
+            page += f"`{source}`\n\n{part}"
+    return page
 
 
 def _picture(drawn: Drawing, into: Path, name: str) -> str:
@@ -138,21 +157,18 @@ def _command(name: str, source: str, options: str) -> str:
     return f"```sh\nbin/pinstudy {name} {source} {options}\n```\n\n"
 
 
-def make(into: Path = INTO, virtual_node: Path = VIRTUAL_NODE) -> str:
+def make(into: Path = INTO, virtual_node: Path = VIRTUAL_NODE, results: Path = RESULTS) -> str:
     """Write the gallery anew, and return its page."""
     shutil.rmtree(into, ignore_errors=True)
     published, names = section(PUBLICATION, into, "published")
     figures = {PUBLICATION: names}
-    measured = ""
-    sources = sources_below(str(virtual_node)) if virtual_node.is_dir() else []
-    for source in sources:
-        name = Path(source).name
-        part, figures[source] = section(source, into, name)
-        measured += part
+    emulated = _sections([virtual_node], into, figures)
+    measured = _sections([results / study for study in _STUDIES], into, figures)
     page = (
         f"{_HEAD}{kinds_table(figures)}## {PUBLICATION}\n\nPublished means and deviations.\n\n"
         f"{published}## Cards\n\n{cards_section(CARDS, into)}"
-        f"## A study in the virtual node\n\n{measured or _NO_VIRTUAL_NODE}"
+        f"## Measured where this site was built\n\n{measured or _NO_RESULTS}"
+        f"## A study in the virtual node\n\n{emulated or _NO_VIRTUAL_NODE}"
     )
     (into / "gallery.md").write_text(page, encoding="utf-8")
     return page
