@@ -77,9 +77,14 @@ def _lines(words: Sequence[str], width: float, size: float, weight: str) -> Iter
 def shortened(text: str, width: float, size: float = FONT_SIZE, weight: str = "normal") -> str:
     """Return a text as the font can show it, without its middle where it takes more inches."""
     shown = label_text(text, _MAX_TEXT)
-    # One letter less at a time: letters differ in width.
-    most = len(shown)
-    while text_width(shown, size, weight) > width and most > 2:
-        most -= 1
-        shown = label_text(text, most)
-    return shown
+    if text_width(shown, size, weight) <= width:
+        return shown
+    # Letters differ in width, so a longer text that fits may be missed by a letter or two.
+    least, most = 2, len(shown) - 1
+    while least < most:
+        middle = (least + most + 1) // 2
+        if text_width(label_text(text, middle), size, weight) <= width:
+            least = middle
+        else:
+            most = middle - 1
+    return label_text(text, least)
