@@ -74,7 +74,7 @@ test-advise: ## Search simulated nodes hundreds of times: 8 min; options of pyte
 
 test-simulations: ## Draw simulations as often as their claims need: 1 min; options of pytest in ARGS=
 	@tools/setup.sh test
-	@.venv/bin/python -m pytest -m simulations $(or $(ARGS),tests/analysis)
+	@.venv/bin/python -m pytest -m simulations $(or $(ARGS),tests/analysis tests/runners/prove)
 
 vnode: ## Open a shell in the virtual hybrid node
 	@tools/setup.sh vnode

@@ -81,7 +81,7 @@ def test_a_report_loads_nothing_fits_and_passes_the_accessibility_check(
     assert barred == ""
 
 
-@pytest.mark.parametrize("which", ["report", "affinity", "raced"])
+@pytest.mark.parametrize("which", ["report", "raced"])
 def test_a_dark_page_has_no_bright_area_and_enough_contrast(
     browser: Browser, request: pytest.FixtureRequest, which: str
 ) -> None:

@@ -42,7 +42,7 @@ def test_differences_of_that_size_are_found_in_eighty_of_a_hundred_studies() -> 
     assert 0.76 <= found / studies <= 0.84
 
 
-@pytest.mark.parametrize("runs", [10, 20])
+@pytest.mark.parametrize("runs", [10, pytest.param(20, marks=pytest.mark.simulations)])
 def test_equal_runs_raise_an_alarm_once_in_ten_thousand_times(runs: int) -> None:
     alarms = sum(judge_resolution(times(runs, 0.03, seed)).state == "off" for seed in range(3000))
     # Of 0.3 expected ones, more than 3 come up once in 4000 times.
