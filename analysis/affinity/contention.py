@@ -18,16 +18,16 @@ from analysis.affinity.timed_cases import (
     compared,
     measured_cases,
     published_for,
+    why_not_compared,
     with_unpinned,
 )
 from analysis.format.numbers import NO_REASON, NOTHING, fixed, in_percent
 from analysis.format.table import Column, Table, Written, joined, table_of
 from analysis.measures import BY_FIELD
-from analysis.objectives import TIME
 from analysis.records.metrics import METRIC
 from analysis.results.case import grouped
 from analysis.results.sources import Results
-from analysis.verdict.model import Findings, unusable
+from analysis.verdict.model import Findings
 from analysis.verdict.tables import ratio_interval, ratio_text
 from analysis.words import experiments as words
 from base.text import one_line, plural
@@ -60,10 +60,7 @@ class SamePlacement:
     @property
     def why_not(self) -> Literal["lost", "modes", "few"]:
         """Why they are not compared, where they are not."""
-        cases = [self.by_itself.case, self.from_outside.case]
-        if unusable(cases):
-            return "lost"
-        return "modes" if any(TIME in case.modes for case in cases) else "few"
+        return why_not_compared([self.by_itself, self.from_outside])
 
 
 @dataclass(frozen=True)

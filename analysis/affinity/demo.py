@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from analysis.affinity.experiments import Affinity, affinity
 from analysis.affinity.smt import Sharing
 from analysis.affinity.team import Team
-from analysis.affinity.timed_cases import Against, Measured, Row, compared
+from analysis.affinity.timed_cases import Against, Measured, Row, compared, why_not_compared
 from analysis.findings.glance import Disturbed, disturbed_of
 from analysis.format.numbers import finite
 from analysis.format.table import joined
@@ -19,7 +19,7 @@ from analysis.latency.findings import Group, latency_findings
 from analysis.objectives import TIME
 from analysis.results.node_files import cpus_of
 from analysis.results.sources import Results
-from analysis.verdict.model import Findings, unusable
+from analysis.verdict.model import Findings
 from analysis.words import demo as words
 from analysis.words import experiments
 from base.text import one_line
@@ -248,7 +248,4 @@ def _why_not(rows: Sequence[Row | None], against: Against | None, cpus: int = 2)
         return words.ONE_CPU
     if against is not None:
         return ""
-    if unusable(cases):
-        return experiments.NOT_COMPARED["lost"]
-    modes = any(TIME in case.modes for case in cases)
-    return experiments.NOT_COMPARED["modes" if modes else "few"]
+    return experiments.NOT_COMPARED[why_not_compared([row.measured for row in rows if row])]

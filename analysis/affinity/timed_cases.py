@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal
 
 from analysis.objectives import TIME, Objective
 from analysis.published.affinity import Published, published_of
@@ -18,7 +20,13 @@ from analysis.statistics.difference import Difference
 from analysis.statistics.sample import Sample, describe
 from analysis.verdict.comparisons import Key, compare_all
 from analysis.verdict.model import CaseFinding, Comparison, Findings, unusable
-from analysis.verdict.values import Values, difference_of, share_no_attempt, values_by_case
+from analysis.verdict.values import (
+    Values,
+    difference_of,
+    share_no_attempt,
+    unclear_between,
+    values_by_case,
+)
 
 CONTENTION, SMT, PINGPONG = "contention", "smt", "pingpong"
 # What each program times by itself, by the name of the metric in its records.
@@ -151,6 +159,15 @@ def _difference(case: Measured, others: Sequence[Measured]) -> Difference | None
     if not (mine.sd > 0 or sd > 0):
         return None
     return Difference.from_summary(mine.mean, mine.sd, mine.n, mean, sd, n)
+
+
+def why_not_compared(cases: Sequence[Measured]) -> Literal["lost", "modes", "few"]:
+    """Return why cases are not compared; modes are those of the times that programs report."""
+    if unusable(measured.case for measured in cases):
+        return "lost"
+    values = [measured.values for measured in cases if measured.values is not None]
+    hidden = any(unclear_between(first, second, [TIME]) for first, second in pairwise(values))
+    return "modes" if hidden or any(TIME in measured.case.modes for measured in cases) else "few"
 
 
 def _share_no_attempt(case: Measured, others: Sequence[Measured]) -> bool:
