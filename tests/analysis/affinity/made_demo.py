@@ -44,11 +44,15 @@ _SEEN = {
 
 @dataclass(frozen=True)
 class MadeDemo:
-    """What the node could do; `left_out` are mappings, `noise` a run's relative deviation."""
+    """What the node could do; `left_out` are mappings, `noise` a run's relative deviation.
+
+    Each second run of the mappings `in_modes` takes a quarter of the time.
+    """
 
     repetitions: int = 5
     noise: float = 0.01
     left_out: Collection[str] = ()
+    in_modes: Collection[str] = ()
     apps: Collection[str] = ("contention", "smt", "threadmap")
     cpus: str = ""
     latency: bool = True
@@ -72,6 +76,8 @@ class MadeDemo:
                     continue
                 order += 1
                 noise = math.exp(chance.gauss(0, self.noise))
+                if mapping in self.in_modes and repetition % 2:
+                    noise /= 4
                 yield (
                     record(number, repetition)
                     | fields

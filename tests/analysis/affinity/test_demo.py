@@ -74,6 +74,11 @@ def test_groups_of_cpus_are_the_nearest_and_the_farthest(demo: Demo) -> None:
         (MadeDemo(cpus="0"), "contention", words.ONE_CPU),
         (MadeDemo(cpus="0"), "false sharing", words.ONE_CPU),
         (MadeDemo(repetitions=1), "contention", "too few runs, or not in turn"),
+        (
+            MadeDemo(repetitions=9, in_modes=["unpinned"]),
+            "contention",
+            "runs in several modes",
+        ),
         (MadeDemo(apps=["smt"]), "contention", words.NOT_YET),
         (MadeDemo(apps=["smt"]), "who ran where", words.NOT_YET),
         (MadeDemo(latency=False), "latency", words.NOT_YET),
