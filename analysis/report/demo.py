@@ -8,25 +8,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
 from analysis.affinity.demo import DemoRow, demo_findings
 from analysis.answer import analyze
 from analysis.figures.demo import draw_demo
 from analysis.figures.drawing import NotDrawn, write_drawing
 from analysis.records.files import write_file
-from analysis.report.page import csp_digest, style_of
 from analysis.report.pictures import Picture, picture_of
+from analysis.report.templates import csp_digest, page_environment, style_of
 from analysis.results.node_files import node_sheets
 from analysis.results.sources import open_results
 from analysis.words import demo as words
 from analysis.words.overview import disturbed_texts
-from base.text import printable
 
 PAGE = "demo.html"
 NUMBERS = "demo.json"
 FORMATS = ("svg", "png")
-_HERE = Path(__file__).parent
 
 
 @dataclass(frozen=True)
@@ -111,19 +107,16 @@ def write_demo(folder: Path) -> DemoOutput:
 
 def demo_html(rows: Sequence[Shown], notes: Sequence[str], node: str) -> str:
     """Return the page, which needs nothing but itself; everything in it is escaped."""
-    environment = Environment(
-        loader=FileSystemLoader(_HERE),
-        autoescape=True,
-        undefined=StrictUndefined,
-        finalize=_visible,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     style = style_of("demo.css")
-    return environment.get_template("demo.html.jinja").render(
-        rows=rows, notes=notes, node=node, words=words, style=style, style_digest=csp_digest(style)
+    return (
+        page_environment()
+        .get_template("demo.html.jinja")
+        .render(
+            rows=rows,
+            notes=notes,
+            node=node,
+            words=words,
+            style=style,
+            style_digest=csp_digest(style),
+        )
     )
-
-
-def _visible(value: Any) -> Any:  # noqa: ANN401 - jinja's own
-    return printable(value) if type(value) is str else value

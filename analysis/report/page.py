@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import re
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from urllib.parse import quote_from_bytes
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
+from jinja2 import Template
 from markupsafe import Markup, escape
 
 from analysis import recommendation
@@ -41,6 +39,7 @@ from analysis.report.pictures import (
     pictures_by_place,
 )
 from analysis.report.reproduction import citations, reproduction
+from analysis.report.templates import csp_digest, page_environment, style_of, text_of, visible
 from analysis.results.instruments import instrument_tables, proof_sentence
 from analysis.results.node_files import node_sheets
 from analysis.results.sources import Results, open_results
@@ -50,10 +49,9 @@ from analysis.verdict_text.document import tables_of
 from analysis.verdict_text.legend import drift_notes, outcome_notes
 from analysis.words.verdict import program_notes
 from base.errors import UserError
-from base.text import as_typed, printable
+from base.text import as_typed
 
 FILE = "report.html"
-_HERE = Path(__file__).parent
 # A table's take some 150 KB and a quarter of a second. With so many, the report of 100 000 runs of
 # 1000 cases is made within ten seconds and has less than three megabytes (`make bench`).
 MAX_PICTURED = 9
@@ -187,21 +185,14 @@ def _template() -> Template:
 
     It is compiled once for all reports of a process.
     """
-    environment = Environment(
-        loader=FileSystemLoader(_HERE),
-        autoescape=True,
-        undefined=StrictUndefined,
-        finalize=_visible,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = page_environment()
     environment.filters |= {
         "as_typed": as_typed,
         "data_uri": _data_uri,
         "minus": _with_minus,
         "prose": _prose,
     }
-    style, script = style_of("report.css"), _text_of("report.js")
+    style, script = style_of("report.css"), text_of("report.js")
     environment.globals |= {
         "style": style,
         "style_digest": csp_digest(style),
@@ -220,13 +211,6 @@ def _template() -> Template:
     return environment.get_template("report.html.jinja")
 
 
-def _visible(value: object) -> object:
-    """Return a text with its control characters made visible, bidirectional ones too."""
-    if not isinstance(value, str) or isinstance(value, Markup):
-        return value
-    return printable(value, allowed="\n")
-
-
 def _with_minus(text: str) -> str:
     """Return a text whose negative numbers have a minus sign."""
     return _MINUS.sub("\N{MINUS SIGN}", text)
@@ -237,21 +221,7 @@ def _prose(sentence: str) -> Markup:
 
     Outside of code, numbers have minus signs, and stay on one line with what follows them.
     """
-    parts = _CODE.split(escape(_visible(sentence)))
+    parts = _CODE.split(escape(visible(sentence)))
     parts[::2] = [_UNBROKEN.sub("\N{NO-BREAK SPACE}", _with_minus(part)) for part in parts[::2]]
     parts[1::2] = [f"<code>{part}</code>" for part in parts[1::2]]
     return Markup("".join(parts))
-
-
-def style_of(name: str) -> Markup:
-    """Return the style sheet of a page with figures: theirs, then the page's own file."""
-    return _text_of("drawn.css") + _text_of(name)
-
-
-def _text_of(name: str) -> Markup:
-    return Markup((_HERE / name).read_text(encoding="utf-8"))
-
-
-def csp_digest(text: str) -> str:
-    """Return what a Content-Security-Policy calls an inline style or script."""
-    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode('ascii')}"
