@@ -70,7 +70,7 @@ test-faults: ## Disturb studies at hundreds of moments, as root: 10 to 20 min; o
 
 test-advise: ## Search simulated nodes hundreds of times: 8 min; options of pytest in ARGS=
 	@tools/setup.sh test
-	@.venv/bin/python -m pytest -m searches $(or $(ARGS),tests/runners/records/race)
+	@.venv/bin/python -m pytest -m searches $(or $(ARGS),tests/runners/records/test_race_rates.py)
 
 test-simulations: ## Draw simulations as often as their claims need: 1 min; options of pytest in ARGS=
 	@tools/setup.sh test
