@@ -5,29 +5,24 @@ from __future__ import annotations
 import json
 import math
 import tracemalloc
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import fastjsonschema
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from base.errors import UserError
 from configs.library import load_study
 from runners.batch.completed import read_completed
-from runners.records.line import (
-    ALTERED,
-    TORN,
-    InvalidLine,
-    SchemaError,
-    line_of,
-    record_in,
-    sealed,
-)
+from runners.records.line import ALTERED, TORN, SchemaError, line_of, record_in, sealed
 from runners.records.reader import LONGEST_LINE, read_lines, read_records, shards_of
 from runners.records.record import NAMES, SCHEMA, STANDS_FOR
-from runners.study.history import read_history
+from tests.support import results
 from tests.support.ordinary_user import open_folder, ordinary_user
+from tools.record_schema import write_schema
 
 STUDY = load_study("quick")
 VALUES = st.recursive(
@@ -50,16 +45,9 @@ MORE = st.dictionaries(
 def run(**fields: object) -> dict[str, Any]:
     """Return the record of a run of the study."""
     return {
-        "schema": SCHEMA,
-        "study": STUDY.name,
-        "study_digest": STUDY.digest,
-        "node_id": "n1",
-        "node_digest": "same",
-        "case_id": "a",
-        "repetition": 1,
-        "warmup": False,
-        "status": "ok",
-        "elapsed_s": 1.0,
+        **{"schema": SCHEMA, "study": STUDY.name, "study_digest": STUDY.digest},
+        **{"node_id": "n1", "node_digest": "same", "case_id": "a", "repetition": 1},
+        **{"warmup": False, "status": "ok", "elapsed_s": 1.0},
         "metrics": {"status": 3.0, "case_id": 5.0},
         "environment": {"set": {"crc32": "0" * 8}},
         "unavailable": {"energy_pkg_j": "no counters"},
@@ -67,10 +55,22 @@ def run(**fields: object) -> dict[str, Any]:
     }
 
 
+def read(line: bytes) -> dict[str, Any]:
+    record = record_in(line)
+    assert isinstance(record, dict)
+    return record
+
+
+def reasons_in(record: dict[str, Any]) -> dict[str, str]:
+    """Return the reasons as the record's line has them."""
+    reasons: dict[str, str] = json.loads(line_of(record))["unavailable"]
+    return reasons
+
+
+@settings(max_examples=40)
 @given(MORE)
 def test_a_line_is_its_record_without_fields_that_no_record_has(more: dict[str, Any]) -> None:
-    record = run() | more
-    line = line_of(record)
+    line = line_of(run() | more)
     assert line.endswith(b"\n")
     assert line.count(b"\n") == 1
     assert len(json.loads(line)["crc32"]) == 8
@@ -85,26 +85,21 @@ def test_a_field_that_has_its_default_is_left_out() -> None:
     assert line_of(run(**usual)) == line_of(run())
     # Nobody was seen, and that is not the same as that nobody looked.
     told = {"foreign_tasks": [], "interrupts_s": 0.0, "turbo": False, "reason": "exit status 3"}
-    assert record_in(line_of(run(**told))) == run(**told)
+    assert read(line_of(run(**told))) == run(**told)
 
 
-@given(st.data())
-def test_a_line_that_is_not_as_it_was_written_is_no_record(data: st.DataObject) -> None:
+def test_no_byte_of_a_line_can_be_changed_or_lost_so_that_it_is_a_record() -> None:
     line = line_of(run())
-    at = data.draw(st.integers(0, len(line) - 2))
-    byte = data.draw(st.integers(0, 255).filter(lambda byte: byte != line[at]))
-    changed = line[:at] + bytes([byte]) + line[at + 1 :]
-    assert {record_in(changed), record_in(line[:at]), record_in(line[:at] + line[at + 1 :])} <= {
-        TORN,
-        ALTERED,
-    }
-
-
-def test_a_line_that_was_written_again_is_no_record() -> None:
-    again = json.dumps(json.loads(line_of(run())) | {"elapsed_s": 2.0}).encode() + b"\n"
-    assert record_in(again) == ALTERED
-    without = {name: value for name, value in json.loads(again).items() if name != "crc32"}
-    assert record_in(json.dumps(without).encode()) == ALTERED
+    for at in range(len(line) - 1):
+        flipped = line[:at] + bytes([line[at] ^ 1 << at % 8]) + line[at + 1 :]
+        for changed in (flipped, line[:at], line[:at] + line[at + 1 :]):
+            assert record_in(changed) in (TORN, ALTERED), changed
+    # A line break that was changed joins two lines.
+    assert record_in(line[:-1] + b"\x0b" + line) in (TORN, ALTERED)
+    again = json.loads(line) | {"elapsed_s": 2.0}
+    assert record_in(json.dumps(again).encode() + b"\n") == ALTERED
+    del again["crc32"]
+    assert record_in(json.dumps(again).encode()) == ALTERED
 
 
 @pytest.mark.parametrize("schema", [SCHEMA - 1, SCHEMA + 1, True, None, str(SCHEMA), float(SCHEMA)])
@@ -115,46 +110,33 @@ def test_a_record_of_another_schema_is_refused(schema: object) -> None:
             record_in(line)
 
 
+GROUPED = [name for names in STANDS_FOR.values() for name in names]
 REASONS = st.dictionaries(
-    st.sampled_from([name for names in STANDS_FOR.values() for name in names]),
-    st.sampled_from(["no counters", "not asked", "denied"]),
+    st.sampled_from(GROUPED), st.sampled_from(["no counters", "not asked", "denied"])
 )
 
 
 @given(REASONS, st.booleans())
-def test_a_reason_is_written_once_for_what_lacks_it_together(
-    reasons: dict[str, str], everything: bool
-) -> None:
+def test_reasons_come_back_as_they_were(reasons: dict[str, str], everything: bool) -> None:
     if everything:
-        absent = [name for names in STANDS_FOR.values() for name in names]
-        reasons = dict.fromkeys(absent, "no counters") | reasons
+        reasons = dict.fromkeys(GROUPED, "no counters") | reasons
     reasons |= {"placement": "few looks", "metrics.rate": "not printed"}
-    read = record_in(line_of(run(unavailable=reasons)))
-    assert not isinstance(read, InvalidLine)
-    assert read["unavailable"] == reasons
+    assert read(line_of(run(unavailable=reasons)))["unavailable"] == reasons
 
 
-def test_a_record_that_lacks_all_of_a_group_has_one_reason_for_it() -> None:
-    record = run(unavailable=dict.fromkeys(STANDS_FOR["energy"], "no counters"))
-    assert json.loads(line_of(record))["unavailable"] == {"energy": "no counters"}
-    some = run(energy_pkg_j=5.0, unavailable={"energy_core_j": "no counters"})
-    assert json.loads(line_of(some))["unavailable"] == {"energy_core_j": "no counters"}
-
-
-def test_an_event_is_named_once_where_its_field_has_the_reason() -> None:
-    reasons = {"cycles": "cycles: denied", "counters.cycles": "cycles: denied"}
-    other = {"counters.power/energy-pkg/": "whole machine"}
-    written = json.loads(line_of(run(unavailable=reasons | other)))["unavailable"]
-    assert written == {"cycles": "cycles: denied"} | other
+def test_a_reason_is_written_once_for_what_lacks_it_together() -> None:
+    absent = dict.fromkeys(STANDS_FOR["energy"], "no counters")
+    assert reasons_in(run(unavailable=absent)) == {"energy": "no counters"}
+    some = {"energy_core_j": "no counters"}
+    assert reasons_in(run(energy_pkg_j=5.0, unavailable=some)) == some
+    # An event, where its field has the reason.
+    told = {"cycles": "cycles: denied", "counters.power/energy-pkg/": "whole machine"}
+    again = told | {"counters.cycles": "cycles: denied"}
+    assert reasons_in(run(unavailable=again)) == told
 
 
 PLACEMENTS: list[Any] = [{"verdict": 1}, {"threads": [{"cpu_s": "1"}]}, []]
-SEEN: list[Any] = [
-    7,
-    {"placement": ["proved"]},
-    {"disturbed": "no"},
-    {"took_s": -1},
-]
+SEEN: list[Any] = [7, {"placement": ["proved"]}, {"disturbed": "no"}, {"took_s": -1}]
 
 
 @pytest.mark.parametrize(
@@ -172,29 +154,24 @@ SEEN: list[Any] = [
 )
 def test_what_no_record_can_have_is_left_out_with_the_reason(name: str, value: object) -> None:
     for line in (line_of(run(**{name: value})), sealed(json.dumps(run(**{name: value})).encode())):
-        read = record_in(line)
-        assert not isinstance(read, InvalidLine)
-        assert name not in read
-        assert read["unavailable"] == {
-            "energy_pkg_j": "no counters",
-            name: "what the record says is impossible",
-        }
+        record = read(line)
+        assert name not in record
+        why = {name: "what the record says is impossible"}
+        assert record["unavailable"] == {"energy_pkg_j": "no counters"} | why
 
 
-def test_of_an_object_the_impossible_numbers_are_left_out() -> None:
-    read = record_in(line_of(run(freq_ghz={"P": 3.0, "E": -1.0, "LP": "2"})))
-    assert not isinstance(read, InvalidLine)
-    assert read["freq_ghz"] == {"P": 3.0}
-    assert read["unavailable"].keys() == {"energy_pkg_j", "freq_ghz", "freq_ghz.E", "freq_ghz.LP"}
-
-
-def test_of_an_engine_s_group_the_impossible_fields_are_left_out() -> None:
-    wrong = {"vcpus": 0, "accelerator": "kvm", "clock": {"drift_s": "x", "window_s": 1.0}}
-    read = record_in(line_of(run(guest=wrong, ranks={"number": True})))
-    assert isinstance(read, dict)
-    assert read["guest"] == {"accelerator": "kvm", "clock": {"window_s": 1.0}}
-    assert "ranks" not in read
-    assert {"guest.vcpus", "guest.clock.drift_s", "ranks.number"} <= set(read["unavailable"])
+def test_of_objects_the_impossible_values_alone_are_left_out() -> None:
+    clock = {"drift_s": "x", "window_s": 1.0}
+    guest = {"vcpus": 0, "accelerator": "kvm", "clock": clock}
+    wrong = {"freq_ghz": {"P": 3.0, "E": -1.0, "LP": "2"}, "ranks": {"number": True}}
+    record = read(line_of(run(guest=guest, **wrong)))
+    assert record["freq_ghz"] == {"P": 3.0}
+    assert record["guest"] == {"accelerator": "kvm", "clock": {"window_s": 1.0}}
+    assert "ranks" not in record
+    assert record["unavailable"].keys() >= {
+        *("freq_ghz", "freq_ghz.E", "freq_ghz.LP"),
+        *("guest.vcpus", "guest.clock.drift_s", "ranks.number"),
+    }
 
 
 def test_attempts_are_read_by_their_number_beyond_9999_and_over_nodes(tmp_path: Path) -> None:
@@ -242,28 +219,33 @@ def test_four_times_the_records_take_no_more_memory_to_read(tmp_path: Path) -> N
 
 def test_a_line_that_is_too_long_for_a_record_is_one_torn_line(tmp_path: Path) -> None:
     # What follows on the same line is a part of it, whatever it looks like.
+    path = tmp_path / "n-0001.jsonl"
     for end in (line_of(run(repetition=2)), b"\n"):
         long = b"x" * (LONGEST_LINE - 1) + end
-        lines = (line_of(run()), long, line_of(run(repetition=3)))
-        (tmp_path / "n-0001.jsonl").write_bytes(b"".join(lines))
-        found = list(read_lines(tmp_path / "n-0001.jsonl"))
-        assert [line["repetition"] if isinstance(line, dict) else line for line in found] == [
-            1,
-            TORN,
-            3,
-        ]
+        path.write_bytes(line_of(run()) + long + line_of(run(repetition=3)))
+        assert list(read_lines(path)) == [run(), TORN, run(repetition=3)]
 
 
-def test_no_byte_of_a_line_can_have_a_bit_flipped_so_that_a_study_is_not_continued(
-    tmp_path: Path,
+@pytest.fixture(scope="module")
+def check(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Any], Any]:
+    """Give the check of a record by the schema, written as `make schema` does."""
+    path = tmp_path_factory.mktemp("schema") / "record.schema.json"
+    write_schema(path)
+    compiled: Callable[[Any], Any] = fastjsonschema.compile(json.loads(path.read_text()))
+    return compiled
+
+
+def test_the_json_schema_accepts_what_is_written_and_nothing_impossible(
+    check: Callable[[Any], Any],
 ) -> None:
-    folder = tmp_path / "records"
-    folder.mkdir()
-    lines = [line_of(run(repetition=repetition)) for repetition in (1, 2, 3)]
-    middle = lines[1]
-    for at in range(len(middle)):
-        flipped = middle[:at] + bytes([middle[at] ^ 1 << at % 8]) + middle[at + 1 :]
-        (folder / "n1-0001.jsonl").write_bytes(b"".join((lines[0], flipped, lines[2])))
-        # No "the node has changed", and no run that was not made; a line break joins two lines.
-        done = {repetition for _, _, repetition in read_history(tmp_path, STUDY, "same").done}
-        assert done == ({1, 3} if at < len(middle) - 1 else {1}), flipped
+    threads = [{"process": 0, "allowed": "0-3", "seen": {"1": 3}, "cpu_s": 1.0}]
+    placement = {"verdict": "proved", "threads": threads}
+    written = json.loads(line_of(results.record(1, 1, placement=placement, signal=None)))
+    check(written)
+    wrong: list[dict[str, Any]] = [
+        *({"elapsed_s": 0}, {"threads": "4"}, {"energy_pkg_j": -1.0}, {"freq_ghz": {"P": -1.0}}),
+        {"placement": {"threads": [{"cpu_s": "1"}]}},
+    ]
+    for fields in wrong:
+        with pytest.raises(fastjsonschema.JsonSchemaValueException):
+            check(written | fields)
