@@ -1,11 +1,15 @@
-"""Marks of regions: what is followed and refused, and that sums over segments are exact."""
+"""Marks of regions: what is followed and refused, and that sums are exact; a run's meters nest."""
 
 from __future__ import annotations
 
+import math
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runners.measure.regions import BEGIN, END, MAX_NAME, WRONG, Mark, Region, Regions, parse_mark
+from runners.measure.meter import Meters
+from runners.measure.regions import BEGIN, END, MAX_NAME, Mark, Region, Regions, parse_mark
 
 PROCESS = 77
 SECOND = 10**9
@@ -66,70 +70,64 @@ def test_repeated_and_nested_regions_add_up_without_what_marks_take() -> None:
     assert step.temperatures_c == ({"package 0": 130.0}, {"package 0": 207.5})
 
 
-def test_counts_of_a_region_inside_and_outside_another_cannot_be_told_apart() -> None:
+def follow(*marks: str, process: int = PROCESS) -> tuple[Program, list[str]]:
+    """Mark regions, a second of work before each, and end; return why marks were refused."""
     program = Program()
-    for name in ("solve", "step"):
-        program.mark(BEGIN, name)
-    assert program.mark(END, "solve") == "it was ended while step was open"
+    refused = []
+    for mark in marks:
+        kind, _, name = mark.partition(" ")
+        program.work(1)
+        refused.append(program.mark(kind, name, process))
+    program.regions.end()
+    return program, [why for why in refused if why]
 
-    program = Program()
-    program.mark(BEGIN, "solve")
-    program.mark(END, "solve")
-    program.mark(BEGIN, "step")
-    program.mark(BEGIN, "solve")
-    program.work(1)
-    program.mark(END, "solve")
-    program.mark(END, "step")
+
+@pytest.mark.parametrize(
+    ("marks", "region", "why"),
+    [
+        (["b solve", "b step", "e solve"], "solve", "it was ended while step was open"),
+        (["b step", "b step"], "step", "it was begun within itself"),
+        (["b step", "e assemble"], "assemble", "it was ended and not begun"),
+        (["b step", "b solve"], "solve", "the program ended inside it"),
+        ([], "solve", "the program did not mark it"),
+        (["b step", "w assemble"], "assemble", "it was marked in a parallel region, or by another"),
+    ],
+)
+def test_what_was_marked_wrongly_has_no_figures_and_says_why(
+    marks: list[str], region: str, why: str
+) -> None:
+    program, refused = follow(*marks)
+    found = program.regions.region(region)
+    assert isinstance(found, str) and found.startswith(why)
+    assert refused in ([], [found])
+
+
+def test_a_name_that_is_no_region_is_refused_and_takes_no_time_from_the_one_around_it() -> None:
+    program, refused = follow("b step", "b elsewhere", "e step")
+    assert refused == ["the regions that are measured are assemble, solve, step"]
+    assert program.regions.unknown == ["elsewhere"]
     step = program.region("step")
-    assert step.elapsed_s == 1.0
-    assert step.parts_problem == "solve was executed both inside and outside it"
+    assert (step.elapsed_s, step.joules) == (2.0, {"package": 20.0})
+
+
+def test_counts_of_a_region_inside_and_outside_another_cannot_be_told_apart() -> None:
+    program, _ = follow("b solve", "e solve", "b step", "b solve", "e solve", "e step")
+    assert program.region("step").parts_problem == "solve was executed both inside and outside it"
     assert program.region("solve").parts == ("solve",)
 
 
-def test_what_was_marked_wrongly_has_no_figures_and_says_why() -> None:
-    program = Program()
-    program.mark(BEGIN, "step")
-    assert "begun within itself" in program.mark(BEGIN, "step")
-    assert "ended and not begun" in program.mark(END, "assemble")
-    assert "that are measured are assemble, solve, step" in program.mark(BEGIN, "elsewhere")
-    program.mark(BEGIN, "solve")
-    program.regions.end()
-
-    assert program.regions.region("step") == "it was begun within itself"
-    assert program.regions.region("assemble") == "it was ended and not begun"
-    assert program.regions.region("solve") == "the program ended inside it"
-    assert program.regions.unknown == ["elsewhere"]
-    untouched = Regions(NAMES)
-    untouched.end()
-    assert untouched.region("solve") == "the program did not mark it"
-
-
-def test_marks_of_threads_and_of_a_child_are_not_followed_and_are_told() -> None:
+def test_marks_of_a_child_are_not_followed_and_are_told() -> None:
     program = Program()
     program.mark(BEGIN, "step")
     program.work(2)
     answered_ns = program.answered_ns
     assert "in another process" in program.mark(BEGIN, "solve", PROCESS + 1, cost_s=0)
-    assert "in a parallel region" in program.mark(WRONG, "assemble", cost_s=0)
-    # Neither is a mark of the program's own, which was last answered before.
+    # It is no mark of the program's own, which was last answered before.
     program.answered_ns = answered_ns
     program.work(1)
     program.mark(END, "step")
-
     assert program.region("step").elapsed_s == 3.0
     assert "in another process" in str(program.regions.region("solve"))
-    assert "in a parallel region" in str(program.regions.region("assemble"))
-
-
-def test_a_mark_that_is_refused_takes_no_time_from_the_region_around_it() -> None:
-    program = Program()
-    program.mark(BEGIN, "step")
-    program.work(2)
-    program.mark(BEGIN, "elsewhere")
-    program.work(1)
-    program.mark(END, "step")
-    step = program.region("step")
-    assert (step.elapsed_s, step.joules) == (3.0, {"package": 30.0})
 
 
 def test_times_that_do_not_follow_one_another_are_refused() -> None:
@@ -155,10 +153,11 @@ def test_segments_and_costs_are_the_whole_time(steps: list[tuple[str, int]]) -> 
             assert not program.mark(BEGIN, name)
     program.regions.end()
     last_ns = program.regions._last_ns
-    whole_s = sum(of.elapsed_s for of in program.regions.sums.values()) + program.regions.cost_s
+    whole_s = sum(part.elapsed_s for part in program.regions.sums.values()) + program.regions.cost_s
     assert abs(whole_s - (last_ns - began_ns) / 1e9) < 1e-6
     for name in NAMES:
-        inside_s = sum(of.elapsed_s for at, of in program.regions.sums.items() if name in at)
+        sums = program.regions.sums.items()
+        inside_s = sum(part.elapsed_s for nesting, part in sums if name in nesting)
         found = program.regions.region(name) if name in program.regions.begun else None
         if isinstance(found, Region) and name not in open_:
             assert abs(found.elapsed_s - inside_s) < 1e-9
@@ -174,3 +173,32 @@ def test_a_message_is_read_as_the_headers_write_it() -> None:
     assert parse_mark(b"b 12 345 solve it") == Mark(BEGIN, "solve it", 12, 345)
     assert parse_mark(b"b 12 345 " + b"x" * (MAX_NAME + 1)) is None
     assert parse_mark(b"b -1 345 solve") is None
+
+
+class LoggingMeter:
+    """A meter that logs its calls."""
+
+    def __init__(self, name: str, calls: list[str]) -> None:
+        self._name, self._calls = name, calls
+
+    def start(self) -> None:
+        self._calls.append(f"{self._name} start")
+
+    def sample(self) -> None:
+        self._calls.append(f"{self._name} sample")
+
+    def stop(self) -> None:
+        self._calls.append(f"{self._name} stop")
+
+
+def test_the_first_meter_starts_first_and_stops_last_and_all_are_sampled_when_it_is_time() -> None:
+    calls: list[str] = []
+    meters = Meters((LoggingMeter("outer", calls), LoggingMeter("inner", calls)))
+    meters.start()
+    assert not meters.sample_if_due(-math.inf)
+    assert meters.sample_if_due(1e30)
+    assert not meters.sample_if_due(1e30 / 2)
+    meters.stop()
+    assert calls == [
+        *("outer start", "inner start", "outer sample", "inner sample", "inner stop", "outer stop")
+    ]
