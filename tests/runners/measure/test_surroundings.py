@@ -51,28 +51,17 @@ def ticks() -> None:
     assert os.sysconf("SC_CLK_TCK") == 100
 
 
-@settings(max_examples=30)
-@given(
-    st.dictionaries(
-        st.integers(0, 9999), st.lists(st.integers(0, 2**63), min_size=10, max_size=10), max_size=9
-    )
-)
-def test_busy_is_what_ran_and_stolen_time_is_apart(cpus: dict[int, list[int]]) -> None:
-    lines = [f"cpu{cpu} {' '.join(map(str, times))}" for cpu, times in cpus.items()]
-    others = [
-        "intr 12345 1 2 3",
-        "cpu10000 1 2 3",
-        "cpu10001 a b c d e f g h",
-        "xcpu0 1 1 1 1 1 1 1",
-    ]
+def test_busy_is_what_ran_and_stolen_time_is_apart() -> None:
     # proc_stat(5): user nice system idle iowait irq softirq steal guest guest_nice; guests are in
     # user already, idle and iowait wait.
-    assert parse_stat("\n".join(["cpu  1 2 3 4 5 6 7 8 9 10", *lines, *others])) == {
-        cpu: CpuTimes(t[0] + t[1] + t[2] + t[5] + t[6], t[5] + t[6], t[7])
-        for cpu, t in cpus.items()
-    }
+    known = (
+        "cpu  1 2 3 4 5 6 7 8 9 10\ncpu0 1 20 300 4000 5 60 700 8 9 9\ncpu9999 1 0 0 0 0 0 0 2\n"
+    )
+    others = "intr 12345 1 2 3\ncpu10000 1 2 3\ncpu10001 a b c d e f g h\nxcpu0 1 1 1 1 1 1 1 1\n"
+    times = {0: CpuTimes(1081, 760, 8), 9999: CpuTimes(1, 0, 2)}
     # Kernels without steal have none.
-    assert parse_stat("cpu3 1 1 1 1 1 1 1\n") == {3: CpuTimes(5, 2, 0)}
+    times[3] = CpuTimes(5, 2, 0)
+    assert parse_stat(f"{known}{others}cpu3 1 1 1 1 1 1 1\n") == times
 
 
 @given(st.text())
@@ -206,20 +195,6 @@ def test_a_task_that_ended_did_not_disturb_and_without_proc_there_is_a_reason(
     assert quiet.reading((2, 3)) == missing
     quiet.start()
     assert quiet.reading((2, 3)) == missing
-
-
-@given(st.lists(st.binary(max_size=400), min_size=3, max_size=3))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
-def test_any_bytes_in_proc_are_survived(tmp_path: Path, contents: list[bytes]) -> None:
-    meter = ForeignTasksMeter(Tree(tmp_path), OWN)
-    folder = tmp_path / "proc/77/task/77"
-    folder.mkdir(parents=True, exist_ok=True)
-    (tmp_path / "proc/77/stat").write_bytes(contents[0])
-    meter.start()
-    (tmp_path / "proc/77/stat").write_bytes(contents[1])
-    (folder / "stat").write_bytes(contents[2])
-    meter.stop()
-    assert meter.reading((0,)).unavailable == {}
 
 
 def cpu_s(pid: int) -> float:
@@ -444,17 +419,26 @@ def test_what_a_quota_took_is_told_in_seconds(
         assert found == Reading({"quota_throttled_s": expected})
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=20)
-@given(group=st.text(max_size=80), stat=st.text(max_size=80))
-def test_any_text_of_groups_is_survived(tmp_path: Path, group: str, stat: str) -> None:
-    for path, text in (("proc/self/cgroup", group), (f"{GROUPS}/cpu.stat", stat)):
-        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / path).write_bytes(text.encode("utf-8", "surrogatepass"))
-    meter = QuotaMeter(Tree(tmp_path))
-    meter.start()
-    meter.stop()
-    found = meter.reading()
-    assert found.fields == {"quota_throttled_s": 0.0} or found.unavailable
+FILES = ("proc/self/cgroup", f"{GROUPS}/cpu.stat", "proc/77/stat", "proc/77/task/77/stat")
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
+@given(st.lists(st.binary(max_size=400), min_size=8, max_size=8))
+def test_any_bytes_in_the_files_are_survived(tmp_path: Path, contents: list[bytes]) -> None:
+    def write_all(data: list[bytes]) -> None:
+        for path, content in zip(FILES, data, strict=True):
+            (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / path).write_bytes(content)
+
+    write_all(contents[:4])
+    quota, tasks = QuotaMeter(Tree(tmp_path)), ForeignTasksMeter(Tree(tmp_path), OWN)
+    for meter in (quota, tasks):
+        meter.start()
+    write_all(contents[4:])
+    for meter in (quota, tasks):
+        meter.stop()
+    assert tasks.reading((0,)).unavailable == {}
+    assert set(quota.reading().fields | quota.reading().unavailable) == {"quota_throttled_s"}
 
 
 HOUR_S = 3600.0

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runners.records.perf.output import PerfOutput, Row, State, parse_perf_output, split_event
+from runners.records.perf.output import PerfOutput, Row, parse_perf_output, split_event
 from tests.support.tools import DATA
 
 RECORDED = DATA / "perf"
@@ -140,93 +141,64 @@ def test_what_is_no_row_is_handed_back_as_it_was(line: str) -> None:
     )
 
 
-_pmus = st.sampled_from(
-    [None, "cpu", "cpu_core", "cpu_atom", "cpu_lowpower", "armv8_cortex_a53", "apple_icestorm_pmu"]
-)
-_events = st.sampled_from(["cycles", "cache-misses", "L1-dcache-loads", "uops_retired.slots"])
-_values = st.one_of(
-    st.integers(0, 2**53).map(float), st.integers(0, 10**9).map(lambda cents: cents / 100)
-)
-
-
-@st.composite
-def _rows(draw: st.DrawFn) -> Row:
-    states: list[State] = ["counted", "not counted", "not supported"]
-    state = draw(st.sampled_from(states))
-    return Row(
-        event=draw(_events),
-        pmu=draw(_pmus),
-        modifiers=draw(st.sampled_from(["", "u", "k", "uk"])),
-        value=draw(_values) if state == "counted" else None,
-        unit=draw(st.sampled_from(["", "msec", "ns", "Joules"])),
-        run_ns=draw(st.integers(0, 2**62)) if state == "counted" else 0,
-        state=state,
-    )
-
-
-def _printed_name(row: Row, modifier_inside: bool) -> str:
+def printed(row: Row, inside: bool) -> tuple[str, str]:
+    """Return the name and the value of a row as perf prints them; modifiers may stand inside."""
+    value = f"<{row.state}>" if row.value is None else f"{row.value:.10g}"
     if row.pmu is None:
-        return row.event + (f":{row.modifiers}" if row.modifiers else "")
-    if modifier_inside and row.modifiers:
-        return f"{row.pmu}/{row.event}:{row.modifiers}/"
-    return f"{row.pmu}/{row.event}/{row.modifiers}"
+        return row.event + (f":{row.modifiers}" if row.modifiers else ""), value
+    if inside and row.modifiers:
+        return f"{row.pmu}/{row.event}:{row.modifiers}/", value
+    return f"{row.pmu}/{row.event}/{row.modifiers}", value
 
 
-def _printed_value(row: Row) -> str:
-    if row.value is None:
-        return f"<{row.state}>"
-    return f"{row.value:.0f}" if row.value == int(row.value) else f"{row.value:.2f}"
-
-
+PMUS = (None, "cpu", "cpu_lowpower", "armv8_cortex_a53", "apple_icestorm_pmu")
+ROWS = [
+    *(counted("cycles", pmu, 2.0**33, 2**62) for pmu in PMUS),
+    *(replace(counted("cache-misses", "cpu_core", 5.25, 7), modifiers=m) for m in ("u", "k", "uk")),
+    *(counted("L1-dcache-loads", None, 0.0, 0, unit=unit) for unit in ("", "msec", "Joules")),
+    Row("uops_retired.slots", "cpu_atom", "u", None, "", 0, "not counted"),
+    Row("uops_retired.slots", None, "u", None, "", 0, "not supported"),
+]
 # What -I, -A and --per-* put before a value: the aggregate and the time that it tells.
-LEADS = (
+LEADS: list[tuple[str, str | None, float | None]] = [
     ("", None, None),
     ("     1.000210250|", None, 1.00021025),
     ("CPU3|", "CPU3", None),
     ("N1|4|", "N1", None),
     ("     1.000210250|S0-D0-C12|2|", "S0-D0-C12", 1.00021025),
     ("a.out-1234|", "a.out-1234", None),
-)
+]
+METRICS = ("", "||", "|0.310|CPUs utilized", "|3.1|K/sec")
 
 
-@given(
-    rows=st.lists(_rows(), max_size=8),
-    separator=st.sampled_from([";", ","]),
-    modifier_inside=st.booleans(),
-    variance=st.sampled_from([None, "0.00%", "16.53%"]),
-    lead=st.sampled_from(LEADS),
-    metric=st.sampled_from(["", "||", "|0.310|CPUs utilized", "|3.1|K/sec"]),
-)
+@pytest.mark.parametrize("lead", LEADS)
+@pytest.mark.parametrize("separator", [";", ","])
 def test_csv_rows_survive_the_round_trip_in_every_form(
-    rows: list[Row],
-    separator: str,
-    modifier_inside: bool,
-    variance: str | None,
-    lead: tuple[str, str | None, float | None],
-    metric: str,
+    separator: str, lead: tuple[str, str | None, float | None]
 ) -> None:
-    lines = ["# started on Sat Jan  1 00:00:00 2022", ""]
     columns, aggregate, time_s = lead
-    for row in rows:
-        middle = [_printed_value(row), row.unit, _printed_name(row, modifier_inside)]
-        middle += [variance] if variance else []
-        middle += [str(row.run_ns), "100.00"]
-        lines.append((columns + "|".join(middle) + metric).replace("|", separator))
-    output = parse_perf_output("\n".join(lines))
-    assert output.unparsed == ()
-    of_lead = [replace(row, aggregate=aggregate, time_s=time_s) for row in rows]
-    assert [replace(row, error_percent=None) for row in output.rows] == of_lead
+    expected = tuple(replace(row, aggregate=aggregate, time_s=time_s) for row in ROWS)
+    for inside, variance, metric in product((True, False), ("", "|0.00%", "|16.53%"), METRICS):
+        lines = ["# started on Sat Jan  1 00:00:00 2022", ""]
+        for row in ROWS:
+            name, value = printed(row, inside)
+            line = f"{columns}{value}|{row.unit}|{name}{variance}|{row.run_ns}|100.00{metric}"
+            lines.append(line.replace("|", separator))
+        output = parse_perf_output("\n".join(lines))
+        assert output.unparsed == ()
+        assert tuple(replace(row, error_percent=None) for row in output.rows) == expected
 
 
-@given(rows=st.lists(_rows(), max_size=8), modifier_inside=st.booleans())
-def test_json_rows_survive_the_round_trip(rows: list[Row], modifier_inside: bool) -> None:
-    lines = [
-        f'{{"counter-value" : "{_printed_value(row)}", "unit" : "{row.unit}", '
-        f'"event" : "{_printed_name(row, modifier_inside)}", "event-runtime" : {row.run_ns}, '
-        f'"pcnt-running" : 100.00}}'
-        for row in rows
-    ]
-    assert parse_perf_output("\n".join(lines)) == PerfOutput(tuple(rows), ())
+@pytest.mark.parametrize("inside", [True, False])
+def test_json_rows_survive_the_round_trip(inside: bool) -> None:
+    lines = []
+    for row in ROWS:
+        name, value = printed(row, inside)
+        lines.append(
+            f'{{"counter-value" : "{value}", "unit" : "{row.unit}", "event" : "{name}", '
+            f'"event-runtime" : {row.run_ns}, "pcnt-running" : 100.00}}'
+        )
+    assert parse_perf_output("\n".join(lines)) == PerfOutput(tuple(ROWS), ())
 
 
 PIECES = st.sampled_from([*";,{}\n\0.%:/ ", "<not counted>", "1", "cycles", "nan"])
