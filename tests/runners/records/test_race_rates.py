@@ -187,7 +187,7 @@ def test_95_of_100_searches_pick_a_case_within_1_percent_by_a_third_of_the_runs(
 
 
 @pytest.mark.searches
-def test_the_noisier_a_node_the_more_often_it_is_left_alone_and_never_made_worse() -> None:
+def test_on_a_noisy_node_a_search_makes_nothing_worse() -> None:
     dice = random.Random(3)
     means = [math.exp(dice.expovariate(10)) for _ in range(24)]
     means[0] = min(means) * 1.05

@@ -7,8 +7,6 @@ from itertools import product
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from runners.records.perf.output import PerfOutput, Row, parse_perf_output, split_event
 from tests.support.tools import DATA
@@ -199,11 +197,3 @@ def test_json_rows_survive_the_round_trip(inside: bool) -> None:
             f'"event-runtime" : {row.run_ns}, "pcnt-running" : 100.00}}'
         )
     assert parse_perf_output("\n".join(lines)) == PerfOutput(tuple(ROWS), ())
-
-
-PIECES = st.sampled_from([*";,{}\n\0.%:/ ", "<not counted>", "1", "cycles", "nan"])
-
-
-@given(st.lists(PIECES | st.binary(max_size=300).map(lambda raw: raw.decode(errors="replace"))))
-def test_bytes_and_scrambled_pieces_of_rows_never_raise(pieces: list[str]) -> None:
-    parse_perf_output("".join(pieces))
