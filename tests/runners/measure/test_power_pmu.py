@@ -90,7 +90,7 @@ def test_a_package_that_used_nothing_is_not_believed(tmp_path: Path) -> None:
     assert reading.unavailable["energy_uncore_j"] == "perf printed no value of power/energy-gpu/"
 
 
-def test_a_meter_starts_anew_for_every_run_and_a_perf_that_fails_is_a_reason(
+def test_a_meter_starts_anew_for_every_run_and_may_fail(
     tmp_path: Path,
 ) -> None:
     meter = PerfMeter(install_perf(tmp_path, joules_row("energy-pkg", "2.0")), PMU)
@@ -214,7 +214,7 @@ def test_dies_that_repeat_their_package_are_counted_once(
 
 
 @pytest.mark.parametrize("text", ["", "energy", "event=2", "event=0x02,x=1", None])
-def test_an_event_that_perf_would_refuse_or_that_nobody_may_read_is_left_out(
+def test_an_event_that_perf_would_refuse_or_nobody_may_read_is_left_out(
     text: str | None,
 ) -> None:
     with open_folder() as folder:

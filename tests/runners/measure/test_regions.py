@@ -93,9 +93,7 @@ def follow(*marks: str, process: int = PROCESS) -> tuple[Program, list[str]]:
         (["b step", "w assemble"], "assemble", "it was marked in a parallel region, or by another"),
     ],
 )
-def test_what_was_marked_wrongly_has_no_figures_and_says_why(
-    marks: list[str], region: str, why: str
-) -> None:
+def test_what_was_marked_wrongly_has_no_figures(marks: list[str], region: str, why: str) -> None:
     program, refused = follow(*marks)
     found = program.regions.region(region)
     assert isinstance(found, str) and found.startswith(why)

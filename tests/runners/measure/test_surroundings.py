@@ -85,9 +85,7 @@ def test_foreign_is_what_the_program_did_not_use_on_its_cpus() -> None:
         (busy(-1, 0), 0.0, "went back"),
     ],
 )
-def test_times_that_do_not_fit_are_not_called_zero(
-    after: dict[int, CpuTimes], own_s: float, why: str
-) -> None:
+def test_wrong_times_are_no_zero(after: dict[int, CpuTimes], own_s: float, why: str) -> None:
     reading = foreign_time(busy(0, 0), after, (0, 1), own_s)
     assert why in reading.unavailable["foreign_cpu_s"]
     assert "foreign_cpu_s" not in reading.fields
@@ -178,9 +176,7 @@ def test_foreign_tasks_are_the_busiest_on_the_runs_cpus(
     assert [task["cpu_s"] for task in found] == pytest.approx([cpu_s for _, cpu_s in tasks])
 
 
-def test_a_task_that_ended_did_not_disturb_and_without_proc_there_is_a_reason(
-    quiet: ForeignTasksMeter, tmp_path: Path
-) -> None:
+def test_an_ended_task_or_a_lost_proc_is_no_task(quiet: ForeignTasksMeter, tmp_path: Path) -> None:
     (tmp_path / "proc/701/stat").unlink()
     quiet.stop()
     assert quiet.reading((2, 3)).fields["foreign_tasks"] == []
@@ -453,9 +449,7 @@ def later(before: Moment, awake_s: float, asleep_s: float = 0.0, set_s: float = 
     set_s=st.sampled_from([0.0, -HOUR_S, 9e4, -200.0]),
     ppm=st.floats(-500, 500),
 )
-def test_a_step_is_told_from_sleep_and_from_slewing(
-    awake_s: float, asleep_s: float, set_s: float, ppm: float
-) -> None:
+def test_a_step_is_told_apart(awake_s: float, asleep_s: float, set_s: float, ppm: float) -> None:
     slewed_s = (awake_s + asleep_s) * ppm * 1e-6
     now = later(AWAKE, awake_s, asleep_s, set_s or slewed_s)
     assert now.set_since(AWAKE) == pytest.approx(set_s, abs=1e-3)

@@ -108,9 +108,7 @@ GARBAGE = st.sampled_from([b"", b"hot", b"-273000", b"200000", b"9" * 19, b"45.0
 @given(st.binary(max_size=40), st.binary(max_size=40) | GARBAGE)
 @example(b"", b"\x1c0")
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
-def test_any_bytes_are_a_temperature_or_a_reason(
-    tmp_path: Path, label: bytes, value: bytes
-) -> None:
+def test_any_bytes_are_degrees_or_a_reason(tmp_path: Path, label: bytes, value: bytes) -> None:
     folder = hwmon(tmp_path, 0, "coretemp", {"Package id 0": 45000, "Package id 1": 45000})
     (tmp_path / folder / "temp1_label").write_bytes(label)
     (tmp_path / folder / "temp2_input").write_bytes(value)

@@ -56,9 +56,7 @@ def began(folder: Path, root: Path) -> dict[str, Any]:
         ("sys/class/dmi/id/bios_version", "1.2", "firmware was unknown, now '1.2'"),
     ],
 )
-def test_what_has_changed_is_named_with_its_values(
-    tmp_path: Path, root: Path, path: str, text: str, change: str
-) -> None:
+def test_changes_are_named(tmp_path: Path, root: Path, path: str, text: str, change: str) -> None:
     record = began(tmp_path, root)
     write(root, path, text)
     found = what_changed(tmp_path, open_node(root).facts, record)
@@ -66,9 +64,7 @@ def test_what_has_changed_is_named_with_its_values(
     assert len(found) < len(change) + 40
 
 
-def test_a_study_goes_on_on_the_same_node_and_is_refused_on_another(
-    tmp_path: Path, root: Path
-) -> None:
+def test_a_study_goes_on_on_the_same_node_only(tmp_path: Path, root: Path) -> None:
     run = {"case_id": "a", "status": "ok", "warmup": False, "repetition": 1, "elapsed_s": 1.0}
     # As on x86, where capacities tell no kinds; the kernel computes them anew as it runs.
     write(root, "proc/cpuinfo", "processor\t: 0\nvendor_id\t: GenuineIntel\n")
@@ -89,9 +85,7 @@ def test_a_study_goes_on_on_the_same_node_and_is_refused_on_another(
 
 
 @pytest.mark.parametrize("spoil", [b"", b"\0" * 4096, b"[]", b'{"topology": 7}', b"[" * 100_000])
-def test_without_the_facts_of_then_the_record_itself_is_compared(
-    tmp_path: Path, root: Path, spoil: bytes
-) -> None:
+def test_without_facts_the_record_is_compared(tmp_path: Path, root: Path, spoil: bytes) -> None:
     record = began(tmp_path, root)
     (tmp_path / "nodes" / f"{record['node_digest']}.json").write_bytes(spoil)
     write(root, KERNEL, NOW)
@@ -100,9 +94,7 @@ def test_without_the_facts_of_then_the_record_itself_is_compared(
 
 
 @pytest.mark.parametrize("digest", [None, "../../etc/passwd", "0" * 63])
-def test_a_digest_that_is_none_opens_no_file(
-    tmp_path: Path, root: Path, digest: str | None
-) -> None:
+def test_what_is_no_digest_opens_no_file(tmp_path: Path, root: Path, digest: str | None) -> None:
     change = what_changed(tmp_path, open_node(root).facts, {"node_digest": digest})
     assert change == f"compare the files in {tmp_path / 'nodes'}"
 

@@ -211,9 +211,7 @@ def test_a_few_searches_tell_no_more_false_gains_than_stated(node: races.Node, l
 @pytest.mark.parametrize("node", NODES.values(), ids=NODES)
 @pytest.mark.parametrize("cases", races.CASES)
 @pytest.mark.parametrize("limit", races.LIMITS.values(), ids=races.LIMITS)
-def test_gains_are_false_and_sizes_wrong_no_more_often_than_stated(
-    node: races.Node, cases: int, limit: Rule
-) -> None:
+def test_gains_and_sizes_are_as_right_as_stated(node: races.Node, cases: int, limit: Rule) -> None:
     # With three deviations of a count of 400.
     assert races.searches(node, cases, limit, 0.0, 400, 1).gains <= 0.05 + 0.033
     told = races.searches(node, cases, limit, 0.05, 400, 2)
@@ -222,7 +220,7 @@ def test_gains_are_false_and_sizes_wrong_no_more_often_than_stated(
 
 @given(st.integers(0, 10_000), st.data())
 @settings(max_examples=15, deadline=None)
-def test_who_knows_a_part_of_the_runs_stands_where_the_race_stood_then(
+def test_a_part_of_the_runs_stands_where_the_race_stood_then(
     seed: int, data: st.DataObject
 ) -> None:
     node = Node([1.3, 1.0, 1.02, 1.1, 1.5, 2.0], [0.01] * 6)

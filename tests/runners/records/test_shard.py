@@ -45,9 +45,7 @@ def shard(tmp_path: Path) -> Iterator[Shard]:
         yield made
 
 
-def test_attempts_are_numbered_by_node_and_read_in_their_order(
-    tmp_path: Path, at_end: ExitStack
-) -> None:
+def test_attempts_are_numbered_by_node_and_read_in_order(tmp_path: Path, at_end: ExitStack) -> None:
     for attempt in (1, 2):
         with closing(Shard(tmp_path, "n")) as shard:
             assert shard.attempt == attempt
@@ -70,9 +68,7 @@ def test_a_shard_without_records_leaves_no_file(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_a_newer_attempt_fences_the_older_whose_record_is_kept_aside(
-    tmp_path: Path, shard: Shard, at_end: ExitStack
-) -> None:
+def test_a_newer_attempt_fences_the_older(tmp_path: Path, shard: Shard, at_end: ExitStack) -> None:
     middle = Shard(tmp_path / "records", "n")
     newest = at_end.enter_context(closing(Shard(tmp_path / "records", "n")))
     # Without a record it stays as long as there is a newer one.
@@ -85,9 +81,7 @@ def test_a_newer_attempt_fences_the_older_whose_record_is_kept_aside(
     assert numbers(tmp_path / LATE) == [2]
 
 
-def test_who_else_may_not_write_keeps_records_aside_or_tells_of_their_loss(
-    tmp_path: Path, at_end: ExitStack
-) -> None:
+def test_who_may_not_write_keeps_aside_or_loses_records(tmp_path: Path, at_end: ExitStack) -> None:
     reasons = ["", *["a newer worker has taken over"] * 2]
     made = Shard(tmp_path / "records", "n", fenced=lambda: reasons.pop(0))
     at_end.enter_context(closing(made)).append(record(order=1))
@@ -137,9 +131,7 @@ def test_a_line_that_did_not_fit_is_glued_to_no_other(
     assert numbers(tmp_path / "records") == [1, *whole, 3, 4]
 
 
-def test_a_limit_on_the_size_of_files_is_not_told_as_a_full_disk(
-    tmp_path: Path, shard: Shard
-) -> None:
+def test_a_limit_on_the_size_of_files_is_no_full_disk(tmp_path: Path, shard: Shard) -> None:
     too_large = r"\(File too large\); raise the limit \(ulimit -f\)"
     with (
         files_of_at_most(shard.path.stat().st_size + 10),
@@ -298,9 +290,7 @@ def test_damaged_lines_cost_the_lines_that_they_are_in(tmp_path: Path, damage: b
 @pytest.mark.parametrize(
     "schema", ["99", "true", '"1"', "0", "-1", "1.0", "null", f'"{"x" * 9999}"']
 )
-def test_a_record_of_another_schema_is_named_by_its_line_in_short(
-    tmp_path: Path, schema: str
-) -> None:
+def test_a_record_of_another_schema_is_named_by_its_line(tmp_path: Path, schema: str) -> None:
     good = line_of(record(order=1))
     other = f'{{"schema":{schema}}}\n'.encode()
     (tmp_path / "n-0001.jsonl").write_bytes(good + b"\n" + good + other)
@@ -316,9 +306,7 @@ def bytes_read() -> int:
 
 
 @pytest.mark.parametrize("content", [b"\0", b"x", b" "])
-def test_a_line_without_end_is_torn_fills_no_memory_and_is_read_twice_at_most(
-    tmp_path: Path, content: bytes
-) -> None:
+def test_a_line_without_end_fills_no_memory_nor_time(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "n-0001.jsonl"
     with path.open("wb") as stream:
         stream.write(line_of(record(order=1)) + b"[")

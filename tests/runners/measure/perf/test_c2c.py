@@ -65,9 +65,7 @@ accesses = st.lists(
 # Each example is two runs of perf.
 @settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(accesses)
-def test_a_recording_gives_the_hitm_that_perfs_own_report_gives(
-    faults: tuple[str, Path], put: list[Access]
-) -> None:
+def test_perfs_own_report_has_the_same_hitm(faults: tuple[str, Path], put: list[Access]) -> None:
     perf, empty = faults
     recording = put_accesses(empty, put, empty.with_name("put.data"))
     found = read_recording(perf, recording, 64)
@@ -99,9 +97,7 @@ def test_a_recording_gives_the_hitm_that_perfs_own_report_gives(
         assert line["cpus"] == cpus
 
 
-def test_a_recording_that_perf_could_not_end_gives_a_reason(
-    faults: tuple[str, Path], tmp_path: Path
-) -> None:
+def test_a_torn_recording_is_a_reason(faults: tuple[str, Path], tmp_path: Path) -> None:
     perf, empty = faults
     whole = empty.read_bytes()
     torn = tmp_path / "torn.data"

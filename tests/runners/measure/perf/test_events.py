@@ -54,9 +54,7 @@ def test_the_default_events_can_be_unscaled_and_need_one_programmable_counter() 
     ],
     ids=["once", "once under a short name", "in the mode that is asked for"],
 )
-def test_a_studys_events_come_after_the_defaults(
-    requested: list[str], user_only: bool, events: str
-) -> None:
+def test_a_studys_events_come_last(requested: list[str], user_only: bool, events: str) -> None:
     assert event_list(requested, user_only) == events
 
 

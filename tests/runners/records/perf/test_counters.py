@@ -433,9 +433,7 @@ def test_no_core_counts_so_much_or_so_little(printed: str, why: str) -> None:
         (HOMOGENEOUS, "400000000;;cycles;150000000;100.00"),
     ],
 )
-def test_events_that_were_enabled_at_other_times_are_not_the_programs_counts(
-    kinds_of: Kinds, counted: str
-) -> None:
+def test_events_enabled_at_other_times_are_not_the_programs(kinds_of: Kinds, counted: str) -> None:
     reading = read(kinds_of, f"{rows('')}\n{counted}")
     why = f"s of the program's 0.1 s of CPU time, {CANNOT_BE}"
     check(reading, {"task_clock_s": 0.1, **dict.fromkeys(("cycles", "residency"), why)})

@@ -76,9 +76,7 @@ def test_only_a_full_share_is_exact(share: str, always: bool) -> None:
         *((name, None) for name in ("100.00", "", "two words", "a/b/c/d")),
     ],
 )
-def test_event_names_of_all_versions(
-    name: str, expected: tuple[str | None, str, str] | None
-) -> None:
+def test_event_names_of_versions(name: str, expected: tuple[str | None, str, str] | None) -> None:
     assert split_event(name) == expected
 
 
@@ -171,9 +169,7 @@ METRICS = ("", "||", "|0.310|CPUs utilized", "|3.1|K/sec")
 
 @pytest.mark.parametrize("lead", LEADS)
 @pytest.mark.parametrize("separator", [";", ","])
-def test_csv_rows_survive_the_round_trip_in_every_form(
-    separator: str, lead: tuple[str, str | None, float | None]
-) -> None:
+def test_csv_in_every_form(separator: str, lead: tuple[str, str | None, float | None]) -> None:
     columns, aggregate, time_s = lead
     expected = tuple(replace(row, aggregate=aggregate, time_s=time_s) for row in ROWS)
     for inside, variance, metric in product((True, False), ("", "|0.00%", "|16.53%"), METRICS):
