@@ -93,8 +93,11 @@ def test_without_facts_the_record_is_compared(tmp_path: Path, root: Path, spoil:
     assert change == f"kernel was '{THEN}', now '{NOW}'"
 
 
-@pytest.mark.parametrize("digest", [None, "../../etc/passwd", "0" * 63])
+@pytest.mark.parametrize("digest", [None, "../elsewhere", "0" * 63])
 def test_what_is_no_digest_opens_no_file(tmp_path: Path, root: Path, digest: str | None) -> None:
+    facts = tmp_path / "nodes" / f"{began(tmp_path, root)['node_digest']}.json"
+    facts.rename(tmp_path / "nodes" / f"{digest}.json")
+    write(root, KERNEL, NOW)
     change = what_changed(tmp_path, open_node(root).facts, {"node_digest": digest})
     assert change == f"compare the files in {tmp_path / 'nodes'}"
 
