@@ -145,7 +145,7 @@ def test_how_often_to_sample_follows_from_the_smallest_range(tmp_path: Path) -> 
     assert PowercapMeter(find_zones(tmp_path / "none")).sample_within_s == float("inf")
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(
     first=st.integers(0, AMD_RANGE_UJ - 1),
     gaps=st.lists(
@@ -392,9 +392,9 @@ def test_idle_power_is_the_average_over_the_duration(tmp_path: Path) -> None:
 
 
 def test_a_long_idle_measurement_follows_its_counter_around(tmp_path: Path) -> None:
-    # 300 s at 900 W are 270 kJ: four times around the counter.
-    found = IdleNode(tmp_path, 900.0, AMD_RANGE_UJ).idle(300.0).measure(CURRENT)
-    assert found.fields["energy_pkg_j"] == pytest.approx(270_000.0)
+    # 150 s at 900 W are 135 kJ: twice around the counter.
+    found = IdleNode(tmp_path, 900.0, AMD_RANGE_UJ).idle(150.0).measure(CURRENT)
+    assert found.fields["energy_pkg_j"] == pytest.approx(135_000.0)
 
 
 def test_each_governor_has_its_own_and_each_attempt_begins_anew(tmp_path: Path) -> None:
@@ -454,6 +454,7 @@ def test_a_failed_idle_measurement_takes_no_time_an_interrupted_one_stays_due(
     assert "the idle measurement has no energy" in str(idle.power_w(CURRENT))
 
 
+@settings(max_examples=50)
 @given(every=st.none() | st.integers(1, 6), before=st.integers(0, 8), runs=st.integers(0, 20))
 def test_the_forecast_is_what_happens(every: int | None, before: int, runs: int) -> None:
     naps_s = [0.0]

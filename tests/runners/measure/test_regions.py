@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from runners.measure.meter import Meters
@@ -136,6 +136,7 @@ def test_times_that_do_not_follow_one_another_are_refused() -> None:
     assert "do not follow one another" in str(program.regions.region("step"))
 
 
+@settings(max_examples=50)
 @given(st.lists(st.tuples(st.sampled_from(NAMES), st.integers(0, 1000)), max_size=60))
 def test_segments_and_costs_are_the_whole_time(steps: list[tuple[str, int]]) -> None:
     program = Program()

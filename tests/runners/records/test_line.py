@@ -116,6 +116,7 @@ REASONS = st.dictionaries(
 )
 
 
+@settings(max_examples=50)
 @given(REASONS, st.booleans())
 def test_reasons_come_back_as_they_were(reasons: dict[str, str], everything: bool) -> None:
     if everything:

@@ -241,7 +241,7 @@ def test_a_trial_that_a_failure_ended_leaves_no_p_value() -> None:
     st.lists(st.integers(1, 12), min_size=6, max_size=6),
     st.integers(0, 5),
 )
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_no_gain_is_overlooked(seconds: list[float], first_failures: list[int], sound: int) -> None:
     courses: dict[str, Course] = {f"case{n}": value for n, value in enumerate(seconds)}
     times = list(zip([*courses], seconds, first_failures, strict=False))

@@ -291,6 +291,7 @@ samples_lists = st.lists(
 )
 
 
+@settings(max_examples=40)
 @given(samples_lists)
 def test_every_hitm_is_in_one_line_and_no_other_line_is_shown(samples: list[MemorySample]) -> None:
     found = contended_lines(lambda: iter(samples), 64)
