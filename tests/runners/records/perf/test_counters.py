@@ -170,9 +170,11 @@ def test_a_row_of_the_whole_time_is_exact_whatever_time_the_task_clock_shows() -
         HYBRID,
         "1018.38;msec;task-clock;1018379762;100.00\n"
         "4461000000;;cpu_atom/cycles/;1000000000;100.00\n"
+        "8922000000;;cpu_atom/instructions/;999000000;100.00\n"
         "<not counted>;;cpu_core/cycles/;0;0.00",
     )
-    expected = {"cycles": 4_461_000_000, "residency": {"E": 1.0, "P": 0.0}}
+    check(reading, {"cycles": 4_461_000_000, "instructions": 8_922_000_000})
+    expected = {"residency": {"E": 1.0, "P": 0.0}}
     check(reading, expected | {"freq_ghz": {"E": 4.461}, "task_clock_s": 1.018379762})
 
 
