@@ -294,7 +294,7 @@ def expected(records: list[Record]) -> dict[tuple[str, str], dict[str, Any]]:
     return found
 
 
-def test_the_made_up_study_has_what_can_go_wrong(
+def test_the_study_has_what_can_go_wrong(
     expected: dict[tuple[str, str], dict[str, Any]],
 ) -> None:
     for name, wanted in (
@@ -309,9 +309,7 @@ def test_the_made_up_study_has_what_can_go_wrong(
     assert others == {"lulesh4", "lulesh8", "lu8"}
 
 
-def test_each_case_is_described_as_reckoned_by_hand(
-    answer: dict[str, Any], records: list[Record]
-) -> None:
+def test_each_case_is_as_reckoned_by_hand(answer: dict[str, Any], records: list[Record]) -> None:
     answers = [row for table in answer["tables"] for row in table["statistics"]]
     assert len(answers) == 16 * 3
     for row in answers:

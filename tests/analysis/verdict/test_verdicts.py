@@ -1,48 +1,58 @@
-"""Studies with a known outcome get the verdict that they deserve, in words that say no more."""
+"""Studies, and published means, with a known outcome get the decision that they deserve."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from scipy import stats
 from syrupy.assertion import SnapshotAssertion
 
 from analysis.answer import analyze, command_for_more
+from analysis.measures import Stats
+from analysis.objectives import TIME
 from analysis.results.sources import Results, open_results
 from analysis.statistics.decision import interval_of_selected
 from analysis.verdict.data import as_data
-from analysis.verdict.model import Findings
+from analysis.verdict.decisions import accompanying
+from analysis.verdict.model import Findings, MeasureChange
+from analysis.verdict.values import difference_of_summaries
 from analysis.verdict_text.configurations import configuration_tables
 from analysis.verdict_text.document import as_markdown, as_text
 from analysis.words.verdict import decision_lines
 from base.errors import UserError
 from tests.support.golden import GoldenFile
+from tests.support.in_memory import judged
 from tests.support.results import (
     Record,
     Study,
     caveats,
+    cells_by_title,
     compared,
     decision,
+    finding,
     findings_of,
     in_table,
-    lacking,
     left_out,
     only_table,
     record,
     spoilt,
+    summary,
     words,
     write,
 )
 
 FASTER_ON_P = {"unpinned": 1.0, "pcores-set": 0.95, "pcores-pin": 0.90, "ecores-pin": 1.5}
 PINNED = {"unpinned": 1.0, "pcores-pin": 0.9}
-ALIKE = {"unpinned": 1.0, "pcores-pin": 1.0}
+SET = {"unpinned": 1.0, "pcores-set": 0.9, "pcores-pin": 0.95}
+E_CORES = {"unpinned": 1.0, "ecores-pin": 0.9}
+OPEN = {"unpinned": 1.0, "pcores-pin": 0.9999}
+ALONE = {"pcores-set": 1.0, "pcores-pin": 0.9}
 
 
-def test_a_gain_in_time_stands_beside_what_it_costs_in_energy(
-    tmp_path: Path, snapshot: SnapshotAssertion
-) -> None:
+def test_a_gain_in_time_stands_beside_what_it_costs_in_energy(snapshot: SnapshotAssertion) -> None:
     study = Study(
         FASTER_ON_P,
         {"unpinned": 1.0, "pcores-set": 1.0, "pcores-pin": 1.2, "ecores-pin": 0.7},
@@ -52,7 +62,7 @@ def test_a_gain_in_time_stands_beside_what_it_costs_in_energy(
             "pcores-pin": {"migrations": 8, "residency": {"P": 1.0, "E": 0.0}},
         },
     )
-    findings = findings_of(tmp_path, study)
+    findings = judged(study)
     assert as_markdown(findings) == snapshot(extension_class=GoldenFile)
 
 
@@ -60,30 +70,50 @@ def test_a_gain_in_time_stands_beside_what_it_costs_in_energy(
     ("times", "choice", "best", "as_good", "lacking"),
     [
         (FASTER_ON_P, "pin", "pcores-pin", [], []),
-        ({"unpinned": 1.0, "pcores-set": 0.9, "pcores-pin": 1.0}, "confine", "pcores-set", [], []),
+        (SET, "confine", "pcores-set", [], []),
         ({"unpinned": 1.0, "pcores-set": 1.1, "ecores-pin": 1.4}, "leave", "unpinned", [], []),
         # No mapping gains: some are as good.
         ({"unpinned": 1.0, "pcores-set": 1.0, "pcores-pin": 1.001, "ecores-pin": 1.4},
          "leave", "unpinned", ["pcores-set", "pcores-pin"], []),
-        ({"pcores-set": 1.0, "pcores-pin": 0.9}, "not compared", None, [], ["no baseline"]),
+        (ALONE, "not compared", None, [], ["no baseline"]),
+        ({"unpinned": 1.0}, "not compared", None, [], ["only case"]),
     ],
 )  # fmt: skip
 def test_the_decision_is_what_the_times_call_for(
-    tmp_path: Path,
     times: dict[str, float],
     choice: str,
     best: str | None,
     as_good: list[str],
     lacking: list[str],
 ) -> None:
-    time = decision(findings_of(tmp_path, Study(times)))
+    missing = left_out(2, "no E-cores here") | {"threads": 8, "build": "libgomp"}
+    alone = [missing] if len(times) == 1 else []
+    time = decision(judged([*Study(times).records(), *alone]))
     assert (time.choice, time.best and time.best.mapping) == (choice, best)
     assert [rival.case.mapping for rival in time.as_good] == as_good
     assert [caveat.code for caveat in time.lacking] == lacking
 
 
-def test_the_gain_stands_with_its_interval(tmp_path: Path) -> None:
-    findings = findings_of(tmp_path, Study(FASTER_ON_P))
+@pytest.mark.parametrize(
+    ("tables", "expected"),
+    [
+        ([PINNED, PINNED], "pin (pcores-pin) in 2 of 2 configurations"),
+        ([PINNED, PINNED, E_CORES],
+         "pin (pcores-pin) in 2, pin (ecores-pin) in 1 of 3 configurations"),
+        ([PINNED, OPEN, PINNED], "pin (pcores-pin) in 2, undecided in 1 of 3 configurations"),
+        ([PINNED, ALONE, ALONE], "pin (pcores-pin) in 1, not compared in 2 of 3 configurations"),
+    ],
+)  # fmt: skip
+def test_the_first_line_counts_decisions(tables: list[Mapping[str, float]], expected: str) -> None:
+    records = []
+    for number, (app, times) in enumerate(zip("abc", tables, strict=False), 1):
+        study = Study(times, noise=0.02 if times is OPEN else 0.001, seed=number - 1)
+        records += in_table(number, study, app=app)
+    assert decision_lines(judged(records))[0] == f"Decision, time: {expected}"
+
+
+def test_the_gain_has_the_interval_of_the_best_of_those_compared() -> None:
+    findings = judged(Study(FASTER_ON_P))
     assert words(findings) == {
         "pcores-set": "better",
         "pcores-pin": "better",
@@ -96,40 +126,32 @@ def test_the_gain_stands_with_its_interval(tmp_path: Path) -> None:
     assert interval.low == pytest.approx(difference.interval(1 - 0.05 / 3).low)
     gain = decision(findings).gain
     assert gain and (gain.ratio, gain.interval, gain.among) == (difference.ratio, interval, 3)
-    (times, *_) = configuration_tables(only_table(findings), 0.01)
-    low, high = ((end - 1) * 100 for end in (interval.low, interval.high))
-    (shown,) = [text for _, text in times.notes if text.startswith("gain: ")]
-    assert f"(95 %: {low:.2f} to {high:.2f}, widened for the choice among 3)" in shown
     data = as_data(findings)["tables"][0]["decisions"][0]["gain"]
     assert (data["ratio_low"], data["ratio_high"]) == (interval.low, interval.high)
+    (times, *_) = configuration_tables(only_table(findings), 0.01)
+    row = cells_by_title(times, 2)
+    low, high = map(float, row["95 % interval (%)"].split(" to "))
+    assert low < float(row["change (%)"]) < high < 0
+    assert (row["outcome"], row["n"], row["lost"], row["p"]) == ("better", "10", "0", "<0.001")
 
 
-def test_mappings_that_do_as_well_as_the_best_are_named(tmp_path: Path) -> None:
-    study = Study({"unpinned": 1.0, "pcores-set": 0.9001, "pcores-pin": 0.9})
-    found = decision(findings_of(tmp_path, study))
-    (rival,) = found.as_good
-    # Which of both is ahead is chance.
-    assert found.best
-    assert {found.best.mapping, rival.case.mapping} == {"pcores-set", "pcores-pin"}
-    assert rival.outcome == "equivalent"
-
-
-def test_noisy_runs_are_undecided_and_say_about_how_many_are_missing(tmp_path: Path) -> None:
-    study = Study({"unpinned": 1.0, "pcores-pin": 0.98}, noise=0.04)
-    ten, nine = (
-        findings_of(tmp_path / f"{repetitions}", replace(study, repetitions=repetitions))
-        for repetitions in (10, 9)
-    )
-    assert (decision(ten).choice, decision(nine).choice) == ("undecided", "undecided")
-    more = caveats(ten)["more repetitions"]
-    assert 0 < more["half"] <= more["most"]
-    assert "more repetitions" not in caveats(nine)
+def test_the_largest_gain_is_widened_for_all_it_was_chosen_among() -> None:
+    findings = judged(Study(SET, SET, governors=("performance", "powersave")))
+    largest = next(found for found in findings.largest_gains if found.objective == "time")
+    comparison = largest.case.comparisons["time"]
+    interval = interval_of_selected(comparison.difference, comparison.p_different, 4)
+    assert interval.high > comparison.difference.interval(1 - 0.05 / 4).high
+    assert (largest.gain.interval, largest.gain.among) == (interval, 4)
+    (data, *_) = as_data(findings)["largest_gains"]
+    assert (data["ratio_low"], data["ratio_high"], data["among"]) == (
+        interval.low, interval.high, 4,
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(
     ("repetitions", "noise", "before"),
     [
-        (5, 0.04, "Undecided: from 10 repetitions on pinstudy says how many more would"),
+        (9, 0.04, "Undecided: from 10 repetitions on pinstudy says how many more would"),
         (2, 0.00001, "Undecided: from 10 repetitions on pinstudy says how many more would"),
         (10, 0.04, "To decide what is undecided, continue the study:"),
     ],
@@ -141,8 +163,9 @@ def test_what_is_undecided_ends_with_the_command_that_helps(
     records = [run | {"study_file": "quick"} for run in study.records()]
     findings = findings_of(tmp_path / "paper-serial" / "node1", records)
     assert decision(findings).choice == "undecided"
-    assert ("two runs decide nothing" in caveats(findings)) == (repetitions == 2)
-    assert decision_lines(findings)[0] == "Decision, time: undecided"
+    found = caveats(findings)
+    assert ("two runs decide nothing" in found) == (repetitions == 2)
+    assert ("more repetitions" in found) == (repetitions == 10)
     assert findings.largest_gains == ()
     why, command = as_text(findings).splitlines()[-2:]
     assert why.startswith(before)
@@ -162,7 +185,7 @@ def to_continue(folder: Path) -> Results:
     return open_results(str(folder))
 
 
-def test_results_are_continued_where_they_are_and_copies_are_not(
+def test_results_are_continued_and_copies_are_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = tmp_path / "paper-serial" / "node1"
@@ -178,82 +201,55 @@ def test_results_are_continued_where_they_are_and_copies_are_not(
         assert command_for_more(replace(results, folder=Path(place)), 25) == ""
 
 
-def test_another_baseline_can_be_named(tmp_path: Path) -> None:
-    findings = findings_of(tmp_path, Study(FASTER_ON_P), baseline="pcores-pin")
+def test_another_baseline_can_be_named_and_may_be_the_one_to_take() -> None:
+    findings = judged(Study(FASTER_ON_P), baseline="pcores-pin")
     assert words(findings) == dict.fromkeys(["unpinned", "pcores-set", "ecores-pin"], "worse")
+    found = decision(findings)
+    assert (found.choice, found.best and found.best.mapping) == ("pin", "pcores-pin")
+    assert found.gain is None
     with pytest.raises(UserError, match="did you mean 'pcores-pin'"):
-        findings_of(tmp_path, Study(FASTER_ON_P), baseline="pcores-pn")
+        judged(Study(FASTER_ON_P), baseline="pcores-pn")
 
 
-def test_a_table_without_the_named_baseline_is_told_that_it_lacks_it(tmp_path: Path) -> None:
+def test_a_table_without_the_named_baseline_is_told_that_it_lacks_it() -> None:
     other = in_table(2, Study({"unpinned": 1.0, "pcores-set": 0.9}), threads=2)
     records = [*Study(PINNED).records(), *other]
-    lacks, has = findings_of(tmp_path / "a", records, baseline="pcores-set").tables
+    lacks, has = judged(records, baseline="pcores-set").tables
     assert has.decisions[0].choice == "confine"
     (why,) = lacks.decisions[0].lacking
     assert (why.code, why.facts) == ("no such baseline", {"mapping": "pcores-set"})
     failed = spoilt(records, "pcores-set", status="failed")
-    (_, lost) = findings_of(tmp_path / "b", failed, baseline="pcores-set").tables
+    (_, lost) = judged(failed, baseline="pcores-set").tables
     (why,) = lost.decisions[0].lacking
     assert (why.code, why.facts) == ("no usable run", {"excluded": {"failed": 10}})
 
 
-def test_what_was_not_measured_has_its_reason(tmp_path: Path) -> None:
-    findings = findings_of(tmp_path, Study(FASTER_ON_P))
-    (why,) = decision(findings, "energy").lacking
-    assert (why.code, why.facts) == ("not measured", {"reasons": ("no RAPL here",)})
-    assert "Decision, package energy: not compared: not measured: " in (
-        " ".join(decision_lines(findings))
-    )
+@pytest.mark.parametrize(
+    ("changed", "objective", "code", "facts"),
+    [
+        # As perf's logs of all CPUs (-x) are imported, which have no time.
+        (lambda run: {"elapsed_s": None, "energy_pkg_j": 5.0 + run["order"]},
+         "edp", "factor not measured", {"measure": "time"}),
+        (lambda _: {}, "edp", "factor not measured", {"measure": "package energy"}),
+        (lambda _: {}, "energy", "not measured", {"reasons": ("no RAPL here",)}),
+    ],
+    ids=["no time", "no energy", "energy"],
+)  # fmt: skip
+def test_what_was_not_measured_has_its_reason(
+    changed: Callable[[Record], Record], objective: str, code: str, facts: dict[str, object]
+) -> None:
+    findings = judged([run | changed(run) for run in Study(FASTER_ON_P).records()])
+    (why,) = decision(findings, objective).lacking
+    assert (why.code, dict(why.facts)) == (code, facts)
 
 
-def test_an_energy_delay_product_lacks_the_factor_that_was_not_measured(tmp_path: Path) -> None:
-    no_energy = Study(FASTER_ON_P).records()
-    # As perf's logs of all CPUs (-x) are imported, which have no time.
-    no_time = [run | {"elapsed_s": None, "energy_pkg_j": 5.0 + run["order"]} for run in no_energy]
-
-    needs = [
-        decision(findings_of(tmp_path / name, records), "edp").lacking
-        for name, records in (("energy", no_energy), ("time", no_time))
-    ]
-
-    assert [[(of.code, dict(of.facts)) for of in found] for found in needs] == [
-        [("factor not measured", {"measure": "package energy"})],
-        [("factor not measured", {"measure": "time"})],
-    ]
-
-
-def test_a_baseline_without_a_table_of_the_study_is_none_of_other_tables(tmp_path: Path) -> None:
+def test_a_baseline_without_a_table_of_the_study_is_none_of_other_tables() -> None:
     # As a record that was damaged, or written by others, may be: it has neither table nor time.
     stray = record(2, 1, table_number=None, elapsed_s=None)
-    findings = findings_of(tmp_path, [*(record(n, r) for n in (1, 3) for r in (1, 2)), stray])
+    findings = judged([*(record(n, r) for n in (1, 3) for r in (1, 2)), stray])
     rows = [[case.number for case in table.cases] for table in findings.tables]
     assert sorted(rows) == [[1, 3], [2]]
     assert findings.tables[rows.index([1, 3])].decisions[0].choice == "undecided"
-
-
-def test_the_only_case_that_ran_has_nothing_to_be_compared_with(tmp_path: Path) -> None:
-    missing = left_out(2, "no E-cores here") | {"threads": 8, "build": "libgomp"}
-    records = [*Study({"unpinned": 1.0}).records(), missing]
-    assert lacking(findings_of(tmp_path, records)) == ["only case"]
-
-
-def test_programs_that_run_as_long_as_they_are_told_are_not_compared(tmp_path: Path) -> None:
-    fixed = [
-        run | {"fixed_time": True, "app": "threadmap", "case_id": f"map{run['case_id']}"}
-        for run in Study(PINNED, PINNED).records()
-    ]
-    findings = findings_of(tmp_path, [*Study(PINNED).records(), *fixed])
-    others, threadmap = findings.tables
-    assert others.decisions[0].choice == "pin"
-    assert {verdict.choice for verdict in threadmap.decisions} == {"not compared"}
-    assert threadmap.decisions[0].lacking[0].code == "fixed time"
-    assert not any(case.comparisons or case.on_front for case in threadmap.cases)
-    # Two of one comparison each would have been corrected for each other.
-    assert findings.comparisons == 1
-    text = as_text(findings)
-    assert "runs as long as it is told" in text
-    assert "Pareto front" not in text
 
 
 HEADER = "app,threads,mapping,n,elapsed_mean_s,elapsed_sd_s"
@@ -288,7 +284,7 @@ def test_an_unknown_mapping_does_not_count_as_confining(tmp_path: Path) -> None:
         ("0e-3", 0.0005),
     ],
 )
-def test_a_deviation_is_what_was_written_and_what_rounding_hides(
+def test_a_deviation_is_as_written_and_what_rounding_hides(
     tmp_path: Path, sd: str, error: float
 ) -> None:
     rows = (f"lu,8,unpinned,10,45.0,{sd}", f"lu,8,pcores-pin,10,40.0,{sd}")
@@ -310,13 +306,13 @@ def in_guests(study: Study, accelerator: str) -> list[Record]:
     ]  # fmt: skip
 
 
-def test_emulated_guests_are_no_answer_for_those_on_kvm(tmp_path: Path) -> None:
+def test_emulated_guests_are_no_answer_for_those_on_kvm() -> None:
     on_kvm = Study({"unpinned": 1.0, "pcores-pin": 0.9})
     emulated = Study({"unpinned": 20.0, "pcores-pin": 25.0})
     kvm, tcg = in_guests(on_kvm, "kvm"), in_guests(emulated, "tcg")
 
-    (alone,) = findings_of(tmp_path / "tcg", tcg).tables
-    both = findings_of(tmp_path / "both", kvm + tcg)
+    (alone,) = judged(tcg).tables
+    both = judged(kvm + tcg)
 
     assert alone.title.endswith(", in an emulated guest with 8 vCPUs and 1024 MiB")
     assert alone.decisions[0].choice == "leave"
@@ -330,27 +326,149 @@ def test_emulated_guests_are_no_answer_for_those_on_kvm(tmp_path: Path) -> None:
     assert [note.endswith(told) for note in both.footnotes if "emulated" in note] == [True]
 
 
-def test_guests_of_different_boots_are_not_compared(tmp_path: Path) -> None:
-    """All runs of a guest come before those of the next one: a drift would look like a mapping."""
-    records = in_guests(Study(PINNED, sequential=True), "kvm")
-    time = decision(findings_of(tmp_path / "a", records))
+def test_guests_of_different_boots_are_not_compared() -> None:
+    # All runs of a guest come before those of the next: a drift would look like a mapping.
+    time = decision(judged(in_guests(Study(PINNED, sequential=True), "kvm")))
     assert (time.choice, time.best) == ("not compared", None)
     assert [caveat.code for caveat in time.lacking] == ["out of turn"]
-    in_turn = decision(findings_of(tmp_path / "b", in_guests(Study(PINNED), "kvm")))
-    assert (in_turn.choice, in_turn.best and in_turn.best.full_mapping) == (
-        "pin", "pcores-pin/unpinned",
+
+
+def test_a_set_of_cpus_in_a_guest_with_pinned_virtual_cpus_is_no_confining() -> None:
+    study = Study({"unpinned": 1.0, "pcores-pin": 0.9, "pcores-set": 0.902})
+    pinned = {"vcpu_mapping": "pcores-pin", "vcpu_selection": "pcores", "vcpu_binding": "pin"}
+    names = ("mapping", "selection", "binding")
+    runs = [
+        run | (pinned | {name: threads[name] for name in names} if at else {})
+        for run, threads in zip(in_guests(study, "kvm"), study.records(), strict=True)
+        for at in (threads["mapping"] != "unpinned",)
+    ]
+    found = decision(judged(runs))
+    assert (found.choice, found.best and found.best.full_mapping) == (
+        "pin", "pcores-pin/pcores-pin",
     )  # fmt: skip
 
 
-def test_names_from_records_cannot_reach_a_terminal_raw(tmp_path: Path) -> None:
+def test_names_from_records_cannot_reach_a_terminal_raw() -> None:
     hostile = "a\x1b]0;x\x1b[31m\nin"
     study = Study(PINNED, PINNED, governors=("a", "b"))
     records = [
         run | {"app": hostile, "governor": f"{run['governor']}{hostile}"}
         for run in spoilt(study, "pcores-pin", mapping=hostile)
     ]
-    findings = findings_of(tmp_path, records)
+    findings = judged(records)
     assert "\x1b" not in as_text(findings)
     tables = configuration_tables(only_table(findings), 0.01)
     texts = [text for table in tables for text in (*sum(table.cells, ()), *dict(table.notes))]
     assert not any("\n" in text for text in [*texts, *decision_lines(findings)])
+
+
+@pytest.fixture(scope="module")
+def published() -> Findings:
+    return analyze(open_results("published:galante-2025"))
+
+
+def test_every_published_time_is_compared_with_its_own_baseline(published: Findings) -> None:
+    # Seven tables of ten rows, two baselines each. Table 10 does not say how often it was run.
+    assert published.comparisons == 7 * 8
+    (reading,) = [note for note in published.footnotes if "read as standard errors" in note]
+    assert "of 56 words change" in reading
+
+
+def test_words_follow_from_welchs_test_of_the_published_numbers(published: Findings) -> None:
+    # Table 7, powersave: 26.043 +- 0.090 under the scheduler, 22.975 +- 0.028 in a set of P-cores.
+    table = published.tables[4]
+    assert (table.key.app, table.key.threads) == ("lulesh", 8)
+    found = next(v for v in table.decisions if (v.objective, v.governor) == ("time", "powersave"))
+    assert (found.choice, found.best and found.best.number) == ("confine", 7)
+    assert found.best is not None
+    difference = found.best.comparisons["time"].difference
+    expected = stats.ttest_ind_from_stats(22.975, 0.028, 10, 26.043, 0.090, 10, equal_var=False)
+    assert difference.p_different == pytest.approx(expected.pvalue, rel=0.5)
+    assert difference.ratio == pytest.approx(22.975 / 26.043)
+    assert MeasureChange("migrations", None, 20904, 8) in found.goes_with
+    # Table 9, row 4: 10.054 +- 0.000, which was rounded and is no certainty.
+    case = next(case for case in published.tables[6].cases if case.number == 4)
+    assert case.comparisons["time"].outcome == "worse"
+    assert case.comparisons["time"].difference.standard_error > 0
+
+
+def test_energies_without_a_spread_are_compared_by_their_means(published: Findings) -> None:
+    energy = next(v for v in published.tables[0].decisions if v.objective == "energy")
+    assert energy.choice == "not compared"
+    assert {caveat.code for caveat in energy.lacking} == {"no spread known"}
+    tables = configuration_tables(published.tables[0], published.margin)
+    means = next(table for table in tables if table.caption.endswith("mean package energy"))
+    # 2215.08 J and 2021.04 J: 8.8 % less.
+    assert cells_by_title(means, 2)["change (%)"] == "-8.8"
+    row = as_data(published)["tables"][0]["comparisons"][2]
+    assert row["energy_mean_ratio"] == pytest.approx(2021.04 / 2215.08)
+
+
+def test_read_as_standard_errors_deviations_are_larger_by_the_root_of_n() -> None:
+    case = summary(elapsed_s=Stats(16, 20.0, 0.1))
+    base = summary(elapsed_s=Stats(9, 21.0, 0.2))
+    as_given = difference_of_summaries(case, base, TIME)
+    as_errors = difference_of_summaries(case, base, TIME, sd_is_error=True)
+    assert as_given is not None
+    assert as_errors is not None
+    assert as_given.standard_error**2 == pytest.approx((0.1 / 20) ** 2 / 16 + (0.2 / 21) ** 2 / 9)
+    assert as_errors.standard_error**2 == pytest.approx((0.1 / 20) ** 2 + (0.2 / 21) ** 2)
+
+
+@pytest.mark.parametrize("sd", [0.0, -1.0, 1e200, float("nan")])
+def test_a_deviation_that_is_none_makes_no_comparison(sd: float) -> None:
+    case = summary(elapsed_s=Stats(10, 20.0, sd))
+    assert difference_of_summaries(case, case, TIME) is None
+
+
+def goes_with(measure: str, baseline: object, other: object) -> list[tuple[object, ...]]:
+    """Return what differs between two cases that have these means of a measure."""
+    found = list(accompanying(finding(3, **{measure: other}), finding(1, **{measure: baseline})))
+    assert all(change.measure == measure for change in found)
+    return [(change.kind, change.baseline, change.mean) for change in found]
+
+
+@pytest.mark.parametrize(
+    ("measure", "baseline", "other", "differs"),
+    [
+        ("migrations", 2886, 8, True),
+        ("migrations", 0, 1, True),
+        ("migrations", 0, 0, False),
+        ("migrations", 1000, 1040, False),
+        ("migrations", None, 8, False),
+        ("vcpu_migrations", 90.0, 2.5, True),
+        ("freq_mean_ghz", 4.9, 5.1, True),
+        ("freq_mean_ghz", 5.0, 5.01, False),
+        ("freq_mean_ghz", 0.8, 0.8045, True),
+        ("cache_misses", 1000, 880, True),
+        ("cache_misses", 1000, 0, True),
+        ("cache_misses", 0, 1000, False),
+        ("cache_misses", 1000, 1030, False),
+    ],
+)
+def test_what_goes_with_a_gain(
+    measure: str, baseline: float | None, other: float, differs: bool
+) -> None:
+    expected = [(None, baseline, other)] if differs else []
+    assert goes_with(measure, baseline, other) == expected
+
+
+@pytest.mark.parametrize(
+    ("baseline", "other", "expected"),
+    [
+        ({"P": 0.969, "E": 0.031}, {"P": 1.0, "E": 0.0}, [("E", 0.031, 0.0)]),
+        ({"P": 1.0, "E": 0.0}, {"P": 0.5, "E": 0.5}, [("E", 0.0, 0.5)]),
+        ({"P": 0.9, "E": 0.07, "LP-E": 0.03}, {"P": 0.4, "E": 0.5, "LP-E": 0.1},
+         [("LP-E", 0.03, 0.1), ("E", 0.07, 0.5)]),
+        ({"P": 0.9, "E": 0.1}, {"P": 0.9, "E": 0.1}, []),
+        # Where a PMU covers two kinds, only the other kind's share is known: not 0 for the rest.
+        ({"P": 0.9}, {"P": 0.5}, [("P", 0.9, 0.5)]),
+        ({"P": 0.9, "E": 0.1}, {"P": 0.5}, [("P", 0.9, 0.5)]),
+        ({"P": 0.9, "E": 0.1}, {}, []),
+        ({"P": 1.0}, {"E": 1.0}, []),
+    ],
+)  # fmt: skip
+def test_shares_of_core_kinds(
+    baseline: dict[str, float], other: dict[str, float], expected: list[tuple[object, ...]]
+) -> None:
+    assert goes_with("residency", baseline, other) == expected
