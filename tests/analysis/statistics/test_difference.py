@@ -15,6 +15,7 @@ from analysis.statistics.decision import (
     Look,
     decide,
     holm,
+    interval_of_selected,
     more_repetitions,
     pareto_front,
 )
@@ -87,11 +88,9 @@ def test_published_means_are_tested_as_scipy_tests_them() -> None:
     found = Difference.from_summary(18.155, 0.002, 10, 18.288, 0.160, 10)
     assert found.ratio == pytest.approx(18.155 / 18.288)
     assert found.p_different == pytest.approx(expected.pvalue, rel=0.02)
-
-
-def test_each_published_deviation_counts_relative_to_its_own_mean() -> None:
-    found = Difference.from_summary(20.0, 1.0, 10, 10.0, 1.0, 5)
-    assert found.standard_error == pytest.approx(math.sqrt(0.05**2 / 10 + 0.1**2 / 5))
+    # Each deviation counts relative to its own mean.
+    unlike = Difference.from_summary(20.0, 1.0, 10, 10.0, 1.0, 5)
+    assert unlike.standard_error == pytest.approx(math.sqrt(0.05**2 / 10 + 0.1**2 / 5))
 
 
 def test_equivalence_is_two_one_sided_tests() -> None:
@@ -120,6 +119,14 @@ def test_an_interval_that_nothing_bounds_is_infinite() -> None:
     two_runs = Difference(1.0, 50.0, 1, 2, paired=True)
     assert two_runs.interval(0.999).low == 0
     assert math.isinf(two_runs.interval(0.999).high)
+
+
+def test_the_interval_of_a_gain_that_every_study_tells_is_not_wider() -> None:
+    difference = Difference(-0.1, 0.004, 40, 41, paired=True)
+    plain, told = difference.interval(), interval_of_selected(difference, 1e-24)
+    assert (told.low, told.high) == pytest.approx((plain.low, plain.high), rel=1e-6)
+    # One that is hardly told excludes no gain any more, and it never contradicts its word.
+    assert interval_of_selected(Difference(-0.1, 0.04, 40, 41, paired=True), 0.049).high == 1
 
 
 def test_holm_of_the_worked_example() -> None:
@@ -188,11 +195,8 @@ def test_all_looks_together_spend_the_level_once() -> None:
     spent = [Look(look).share for look in range(1, 1001)]
     assert spent[:4] == pytest.approx([0.8, 0.1, 0.2 / 6, 0.2 / 12])
     assert sum(spent) == pytest.approx(1 - 0.2 / 1000)
-
-
-def test_planned_looks_share_what_one_first_look_would_spend() -> None:
-    looks = [Look(planned=5)] * 5
-    assert sum(look.share for look in looks) == pytest.approx(Look().share)
+    # Planned looks share what one first look would spend.
+    assert 5 * Look(planned=5).share == pytest.approx(Look().share)
     assert Look(planned=5).after.share == pytest.approx(Look(2).share)
 
 
@@ -200,7 +204,7 @@ SMALL = st.integers(0, 6).map(float)
 
 
 @given(st.dictionaries(st.text(max_size=3), st.tuples(SMALL, SMALL), max_size=12))
-def test_the_front_is_every_point_that_no_other_dominates(
+def test_the_front_is_all_that_no_other_dominates(
     points: dict[str, tuple[float, float]],
 ) -> None:
     def dominated(point: tuple[float, float]) -> bool:

@@ -4,57 +4,56 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from scipy import stats
 
-from analysis.statistics.drift import drift_of, trend
+from analysis.statistics.drift import Trend, drift_of, trend
 
 HOURS = np.arange(60) / 10
 CASES = np.arange(60) % 3
+ALL_ALIKE = np.zeros(60, dtype=np.intp)
 UNKNOWN = np.full(60, np.nan)
 LEVELS = np.array([1.0, 2.0, 5.0])
+LATE = np.arange(60) >= 30
+
+
+def noise(seed: int, sd: float = 0.001) -> NDArray[np.float64]:
+    return np.random.default_rng(seed).normal(0, sd, 60)
+
+
+def trend_of(cases: NDArray[np.intp], times: NDArray[np.float64]) -> Trend:
+    found = trend(cases, times, HOURS)
+    assert found is not None
+    return found
 
 
 def test_a_warming_machine_is_found() -> None:
-    noise = np.random.default_rng(1).normal(0, 0.001, 60)
-    found = trend(CASES, LEVELS[CASES] * np.exp(0.01 * HOURS + noise), HOURS)
-    assert found is not None
+    found = trend_of(CASES, LEVELS[CASES] * np.exp(0.01 * HOURS + noise(1)))
     assert found.found
     assert found.slope == pytest.approx(0.01, rel=0.1)
     assert 0.01 in found.interval
     assert found.change == pytest.approx(np.expm1(0.01 * 5.9), rel=0.1)
 
 
-def test_slow_cases_that_come_late_are_no_drift() -> None:
-    noise = np.random.default_rng(2).normal(0, 0.001, 60)
+def test_neither_slow_cases_that_come_late_nor_one_run_far_away_are_drift() -> None:
     late = np.sort(CASES)
-    found = trend(late, LEVELS[late] * np.exp(noise), HOURS)
-    assert found is not None
-    assert abs(found.slope) < 0.01
+    assert abs(trend_of(late, LEVELS[late] * np.exp(noise(2))).slope) < 0.01
+    times = np.exp(noise(3))
+    times[-1] *= 10
+    assert not trend_of(ALL_ALIKE, times).found
 
 
 @pytest.mark.parametrize("slope", [0.0, 0.001, -0.02])
 def test_the_p_value_is_that_of_spearmans_correlation(slope: float) -> None:
-    noise = np.round(np.random.default_rng(3).normal(0, 0.01, 60), 3)
-    times = np.exp(slope * HOURS + noise)
-    found = trend(np.zeros(60, dtype=np.intp), times, HOURS)
-    assert found is not None
+    times = np.exp(slope * HOURS + np.round(noise(3, 0.01), 3))
     # Centring and logarithms keep the ranks; equal noise makes ties.
-    assert found.p == pytest.approx(stats.spearmanr(HOURS, times).pvalue, rel=1e-9)
+    expected = stats.spearmanr(HOURS, times).pvalue
+    assert trend_of(ALL_ALIKE, times).p == pytest.approx(expected, rel=1e-9)
 
 
 @pytest.mark.parametrize("sign", [1, -1])
 def test_of_runs_each_slower_than_the_last_the_p_value_is_0(sign: int) -> None:
-    found = trend(np.zeros(60, dtype=np.intp), np.exp(sign * 0.1 * HOURS), HOURS)
-    assert found is not None
-    assert found.p < 1e-100
-
-
-def test_one_run_far_away_makes_no_drift() -> None:
-    times = np.exp(np.random.default_rng(3).normal(0, 0.001, 60))
-    times[-1] *= 10
-    found = trend(np.zeros(60, dtype=np.intp), times, HOURS)
-    assert found is not None
-    assert not found.found
+    assert trend_of(ALL_ALIKE, np.exp(sign * 0.1 * HOURS)).p < 1e-100
 
 
 def test_no_drift_is_found_in_at_least_95_of_100_steady_studies() -> None:
@@ -65,10 +64,8 @@ def test_no_drift_is_found_in_at_least_95_of_100_steady_studies() -> None:
 
 def test_a_change_between_attempts_is_a_step_and_no_trend() -> None:
     # Sixty runs, of which the second half was made ten days later and takes 5 % more time.
-    late = np.arange(60) >= 30
-    attempts, hours = np.where(late, 2.0, 1.0), HOURS + 240 * late
-    noise = np.random.default_rng(5).normal(0, 0.002, 60)
-    times = LEVELS[CASES] * np.exp(noise + np.log(1.05) * late)
+    attempts, hours = np.where(LATE, 2.0, 1.0), HOURS + 240 * LATE
+    times = LEVELS[CASES] * np.exp(noise(5, 0.002) + np.log(1.05) * LATE)
     found = drift_of(CASES, attempts, times, hours, UNKNOWN)
     assert found.over_time is not None
     assert not found.over_time.found
@@ -79,11 +76,8 @@ def test_a_change_between_attempts_is_a_step_and_no_trend() -> None:
 
 
 def test_a_trend_within_both_attempts_is_found_whatever_lies_between() -> None:
-    late = np.arange(60) >= 30
-    noise = np.random.default_rng(6).normal(0, 0.001, 60)
-    hours = HOURS + 240 * late
-    times = np.exp(0.01 * (HOURS - 3 * late) + noise)
-    found = drift_of(CASES, np.where(late, 2.0, 1.0), times, hours, UNKNOWN)
+    times = np.exp(0.01 * (HOURS - 3 * LATE) + noise(6))
+    found = drift_of(CASES, np.where(LATE, 2.0, 1.0), times, HOURS + 240 * LATE, UNKNOWN)
     assert found.over_time is not None
     assert found.over_time.found
     assert found.over_time.slope == pytest.approx(0.01, rel=0.1)
@@ -103,14 +97,12 @@ def test_attempts_that_do_not_differ_make_a_step_in_at_most_5_of_100_studies() -
 
 
 def test_runs_of_unknown_attempts_are_of_one_and_not_before_the_first_one() -> None:
-    noise = np.random.default_rng(8).normal(0, 0.001, 60)
-    found = drift_of(CASES, UNKNOWN, np.exp(0.01 * HOURS + noise), HOURS, UNKNOWN)
+    found = drift_of(CASES, UNKNOWN, np.exp(0.01 * HOURS + noise(8)), HOURS, UNKNOWN)
     assert found.over_time is not None
     assert found.over_time.found
     assert (found.over_temperature, found.steps) == (None, ())
-    late = np.arange(60) >= 30
-    attempts = np.where(late, 1.0, np.nan)
-    times = np.exp(noise + np.log(1.05) * late)
+    attempts = np.where(LATE, 1.0, np.nan)
+    times = np.exp(noise(8) + np.log(1.05) * LATE)
     assert drift_of(CASES, attempts, times, HOURS, UNKNOWN).steps == ()
 
 
