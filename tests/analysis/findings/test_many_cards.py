@@ -51,9 +51,7 @@ def test_the_commonest_cpu_stands_first_and_the_fastest_first_in_it(cards: Path)
         assert ratios == sorted(ratios)
 
 
-def test_results_without_the_configuration_are_named_and_not_drawn(
-    tmp_path: Path, cards: Path
-) -> None:
+def test_results_without_the_configuration_are_not_drawn(tmp_path: Path, cards: Path) -> None:
     smt = make_demo(tmp_path / "smt", MadeDemo(latency=False, apps=["smt"]))
     plot = found(cards, smt)
     assert plot is not None
