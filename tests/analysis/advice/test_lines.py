@@ -1,3 +1,5 @@
+"""Ready lines for each tool: a shell, or the tool, gives the program its words and its CPUs."""
+
 from __future__ import annotations
 
 import json
@@ -24,12 +26,14 @@ APP = ("/home/user/app", "-n", "100")
 PINNED = Start(APP, 4, "pin", "omp-places", (6, 0, 2, 4), openmp=True)
 CONFINED = Start(APP, 4, "set", "taskset", (0, 2, 4, 6), openmp=True)
 LEFT = Start(APP, 4, "none", None, tuple(range(16)), openmp=True)
+# A program without OpenMP.
+PLAIN = Start(APP, 1, "set", "taskset", (6, 7), openmp=False)
 # Whatever may be in a command: all but NUL, and surrogates, of which only bytes of files are made.
 WORDS = st.text(st.characters(blacklist_characters="\0", blacklist_categories=["Cs"]))
 STARTING = ("environment", "taskset", "likwid-pin", "srun", "systemd-run")
 
 
-def of(start: Start) -> Mapping[str, Line]:
+def lines_of(start: Start) -> Mapping[str, Line]:
     return {line.tool: line for line in ready_lines(start)}
 
 
@@ -43,18 +47,42 @@ def of(start: Start) -> Mapping[str, Line]:
     ids=["pinned", "confined", "left"],
 )
 def test_lines_of_every_tool(start: Start, snapshot: SnapshotAssertion) -> None:
-    texts = [f"{tool}: {line.text}  # {line.note}\n" for tool, line in of(start).items()]
+    texts = [f"{tool}: {line.text}  # {line.note}\n" for tool, line in lines_of(start).items()]
     assert "".join(texts) == snapshot(extension_class=GoldenFile)
 
 
-def test_systemd_run_is_given_dollars_twice() -> None:
-    line = of(replace(CONFINED, program=("/opt/a$b", "$HOME", "5%")))["systemd-run"].text
-    assert shlex.split(line)[-3:] == ["/opt/a$b", "$$HOME", "5%"]
+@pytest.mark.parametrize(
+    ("start", "tool", "begin"),
+    [
+        # Variables that the runs had not are taken out; counts of nested regions are theirs.
+        (replace(LEFT, removed=("GOMP_CPU_AFFINITY", "OMP_NUM_THREADS")), "environment",
+         "env -u GOMP_CPU_AFFINITY OMP_NUM_THREADS=4 "),
+        (replace(LEFT, nested=",2"), "environment", "env OMP_NUM_THREADS=4,2 "),
+        # A program without OpenMP is given no variables of it, unless thread counts raced.
+        (replace(PLAIN, binding="pin", cpus=(6,), counted=False), "environment", ""),
+        (replace(PLAIN, binding="pin", cpus=(6,), counted=False), "taskset", "taskset -c 6 /home/"),
+        (PLAIN, "environment", ""),
+        (PLAIN, "taskset", "env OMP_NUM_THREADS=1 taskset -c 6-7 /home/"),
+        # Variables of the study's files are set, and tell threads in the program's way.
+        (replace(PLAIN, threads=2, told_by_openmp=False,
+                 others=(("OPENBLAS_NUM_THREADS", "2"), ("MODE", "a b;c"))), "taskset",
+         "env OPENBLAS_NUM_THREADS=2 MODE='a b;c' taskset -c 6-7 /home/"),
+        (replace(PLAIN, told_by_openmp=False, counted=False, others=(("MODE", "fast"),)), "taskset",
+         "env MODE=fast taskset -c 6-7 /home/"),
+        # Threads that share a CPU, and words with blanks, are none for likwid-pin.
+        (replace(PINNED, cpus=(0, 0, 2, 2)), "likwid-pin", ""),
+        *((replace(PINNED, program=("/bin/app", word)), "likwid-pin", "")
+          for word in ("two words", "", "a\tb")),
+    ],
+)  # fmt: skip
+def test_a_line_has_what_the_runs_had(start: Start, tool: str, begin: str) -> None:
+    text = lines_of(start)[tool].text
+    assert text.startswith(begin) if begin else text == ""
 
 
-def test_a_governors_name_that_is_none_is_not_put_into_a_command() -> None:
-    assert "governor" not in of(replace(PINNED, governor="x; reboot"))
-    assert not {"governor", "governor by cpupower"} & set(of(PINNED))
+def test_several_pinned_threads_without_openmp_are_for_likwid_pin_alone() -> None:
+    several = lines_of(Start(APP, 2, "pin", "likwid-pin", (6, 4), openmp=False))
+    assert [tool for tool, line in several.items() if line.text] == ["likwid-pin"]
 
 
 def test_each_setting_of_the_case_has_its_line() -> None:
@@ -63,7 +91,7 @@ def test_each_setting_of_the_case_has_its_line() -> None:
         "power_limit": "65 W", "cache_aware": "on", "energy_aware": "off", "itmt": "on",
         "sched_ext": "scx_lavd --fast",
     }  # fmt: skip
-    lines = of(replace(PINNED, settings=settings_of(**asked)))
+    lines = lines_of(replace(PINNED, settings=settings_of(**asked)))
     cpus = "/sys/devices/system/cpu/cpu[0-9]*/cpufreq"
     assert {name: lines[name].text for name in NAMES} == {
         "epp": f"echo power | tee {cpus}/energy_performance_preference",
@@ -80,7 +108,7 @@ def test_each_setting_of_the_case_has_its_line() -> None:
         "sched_ext": "scx_lavd --fast",
     }
     assert "echo 0 > /sys/devices/system/cpu/cpufreq/boost" in lines["turbo"].note
-    assert not set(NAMES) & set(of(PINNED))
+    assert not set(NAMES) & set(lines_of(PINNED))
 
 
 @pytest.mark.parametrize(
@@ -94,68 +122,24 @@ def test_each_setting_of_the_case_has_its_line() -> None:
     ],
 )
 def test_a_setting_without_a_line_is_told_in_words(name: str, value: str) -> None:
-    line = of(replace(PINNED, settings=Settings(((name, value),))))[name]
+    line = lines_of(replace(PINNED, settings=Settings(((name, value),))))[name]
     assert (line.text, line.note) == ("", f"set {name} to {value}; no line is known for it")
 
 
-def test_no_value_of_a_setting_is_a_command() -> None:
-    line = of(replace(PINNED, settings=settings_of(epp="x; reboot")))["epp"].text
+def test_no_name_or_value_of_a_setting_is_a_command() -> None:
+    line = lines_of(replace(PINNED, settings=settings_of(epp="x; reboot")))["epp"].text
     assert shlex.split(line)[:2] == ["echo", "x; reboot"]
-
-
-def test_variables_that_the_runs_had_not_are_taken_out() -> None:
-    line = of(replace(LEFT, removed=("GOMP_CPU_AFFINITY", "OMP_NUM_THREADS")))["environment"].text
-    assert line.startswith("env -u GOMP_CPU_AFFINITY OMP_NUM_THREADS=4 ")
-
-
-def test_a_program_without_openmp_is_not_given_its_variables() -> None:
-    one = Start(APP, 1, "pin", "taskset", (6,), openmp=False, counted=False)
-    assert not of(one)["environment"].text
-    assert of(one)["taskset"].text == "taskset -c 6 /home/user/app -n 100"
-    several = Start(APP, 2, "pin", "likwid-pin", (6, 4), openmp=False)
-    assert [tool for tool, line in of(several).items() if line.text] == ["likwid-pin"]
-
-
-def test_an_unknown_program_gets_omp_num_threads_if_thread_counts_raced() -> None:
-    one = Start(APP, 1, "set", "taskset", (6, 7), openmp=False)
-    assert not of(one)["environment"].text
-    assert of(one)["taskset"].text == ("env OMP_NUM_THREADS=1 taskset -c 6-7 /home/user/app -n 100")
-
-
-def test_a_line_sets_the_variables_of_the_study_and_tells_threads_in_the_programs_way() -> None:
-    own = replace(
-        Start(APP, 2, "set", "taskset", (6, 7), openmp=False),
-        others=(("OPENBLAS_NUM_THREADS", "2"), ("MODE", "a b;c")),
-        told_by_openmp=False,
-    )
-    assert of(own)["taskset"].text == (
-        "env OPENBLAS_NUM_THREADS=2 MODE='a b;c' taskset -c 6-7 /home/user/app -n 100"
-    )
-    # Variables of the study's files are set for a program without OpenMP, too.
-    one = replace(own, threads=1, counted=False, others=(("MODE", "fast"),))
-    assert of(one)["taskset"].text == "env MODE=fast taskset -c 6-7 /home/user/app -n 100"
-
-
-def test_a_line_has_the_counts_of_nested_regions_that_the_runs_had() -> None:
-    line = of(replace(LEFT, nested=",2"))["environment"].text
-    assert "OMP_NUM_THREADS=4,2 " in line
-
-
-def test_threads_that_share_a_cpu_are_none_for_likwid_pin() -> None:
-    assert not of(replace(PINNED, cpus=(0, 0, 2, 2)))["likwid-pin"].text
-
-
-def test_words_with_blanks_are_none_for_likwid_pin() -> None:
-    for word in ("two words", "", "a\tb"):
-        assert "blanks" in of(replace(PINNED, program=("/bin/app", word)))["likwid-pin"].note
+    assert "governor" not in lines_of(replace(PINNED, governor="x; reboot"))
+    assert not {"governor", "governor by cpupower"} & set(lines_of(PINNED))
 
 
 @given(st.lists(WORDS, max_size=4), st.sampled_from([PINNED, CONFINED, LEFT]))
 def test_a_shell_gives_the_program_its_own_words(arguments: list[str], start: Start) -> None:
     words = [word for word in arguments if word.isprintable()]
-    lines = of(replace(start, program=("/bin/a;b", *words)))
+    lines = lines_of(replace(start, program=("/bin/a;b", *words)))
     for tool in STARTING:
         text = lines[tool].text if tool in lines else ""
+        # systemd-run is given dollars twice.
         wanted = [word.replace("$", "$$") for word in words] if tool == "systemd-run" else words
         if text:
             assert shlex.split(text)[-1 - len(words) :] == ["/bin/a;b", *wanted]
@@ -191,11 +175,11 @@ def test_a_line_puts_threads_where_it_says(
     backwards = tuple(reversed(allowed))
     count = len(allowed)
     pinned = Start(program, count, "pin", "omp-places", backwards, openmp=True)
-    found = masks(of(pinned)[tool].text, tmp_path)
+    found = masks(lines_of(pinned)[tool].text, tmp_path)
     assert found == [[cpu] for cpu in backwards]
     if tool != "likwid-pin":
         confined = Start(program, count, "set", "taskset", (allowed[0],), openmp=True)
-        assert masks(of(confined)[tool].text, tmp_path) == [[allowed[0]]] * count
+        assert masks(lines_of(confined)[tool].text, tmp_path) == [[allowed[0]]] * count
     assert sorted(path.name for path in tmp_path.iterdir()) == [Path(program[0]).name]
 
 
@@ -204,4 +188,4 @@ def test_a_line_that_binds_nothing_leaves_every_cpu(
 ) -> None:
     every = sorted(os.sched_getaffinity(0))
     left = Start(program, 3, "none", None, tuple(every), openmp=True)
-    assert masks(of(left)["environment"].text, tmp_path) == [every] * 3
+    assert masks(lines_of(left)["environment"].text, tmp_path) == [every] * 3
