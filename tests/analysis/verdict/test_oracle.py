@@ -46,19 +46,24 @@ def made_records() -> list[Record]:
     draw = random.Random(4)
     records: list[Record] = []
     for table, (app, mappings) in enumerate(APPS.items(), 1):
-        cases = list(itertools.product(GOVERNORS, mappings))
-        for block in range(0, 13):
-            for number, (governor, mapping) in enumerate(cases, 1):
-                time, energy, most = mappings[mapping]
-                if block <= most:
-                    # Pairs have no part in what changes from block to block.
-                    step = 0.02 * (block % 2) if app == "lulesh" else 0.0
-                    scale = time * (1 + step), energy
-                    records.append(
-                        one_run(draw, table, app, number, governor, mapping, block, scale)
-                    )
-    for at, run in enumerate(records):
-        place_in_attempts(run, at)
+        cases = list(enumerate(itertools.product(GOVERNORS, mappings), 1))
+        for block, (number, (governor, mapping)) in itertools.product(range(13), cases):
+            time, energy, most = mappings[mapping]
+            if block > most:
+                continue
+            # Pairs have no part in what changes from block to block.
+            step = 0.02 * (block % 2) if app == "lulesh" else 0.0
+            time_s = 20 * table * time * (1 + step) * draw.gauss(1, 0.008)
+            energy_j = 900 * energy * draw.gauss(1, 0.006)
+            run = record(
+                number, block or 1, case_id=f"{app}{number}", table_number=table, block=block,
+                warmup=block == 0, run_id=f"{app}{number}-{block}", app=app, build="libgomp",
+                threads=4, mapping=mapping, binding=BINDING[mapping], governor=governor,
+                selection="all" if mapping == "unpinned" else mapping.split("-")[0],
+                elapsed_s=time_s, energy_pkg_j=energy_j, edp_js=time_s * energy_j,
+            )  # fmt: skip
+            place_in_attempts(run, len(records))
+            records.append(run)
     return records + [again for run in records for again in spoilt(run)]
 
 
@@ -88,39 +93,6 @@ def spoilt(run: Record) -> Iterator[Record]:
         for name in ("energy_pkg_j", "edp_js"):
             del run[name]
         run["unavailable"] = {"energy_pkg_j": "the counter wrapped"}
-
-
-def one_run(
-    draw: random.Random,
-    table: int,
-    app: str,
-    number: int,
-    governor: str,
-    mapping: str,
-    block: int,
-    scale: tuple[float, float],
-) -> Record:
-    time = 20 * table * scale[0] * draw.gauss(1, 0.008)
-    energy = 900 * scale[1] * draw.gauss(1, 0.006)
-    return record(
-        number,
-        block or 1,
-        case_id=f"{app}{number}",
-        table_number=table,
-        block=block,
-        warmup=block == 0,
-        run_id=f"{app}{number}-{block}",
-        app=app,
-        build="libgomp",
-        threads=4,
-        mapping=mapping,
-        binding=BINDING[mapping],
-        selection="all" if mapping == "unpinned" else mapping.split("-")[0],
-        governor=governor,
-        elapsed_s=time,
-        energy_pkg_j=energy,
-        edp_js=time * energy,
-    )
 
 
 @pytest.fixture(scope="module")
@@ -166,11 +138,11 @@ def expected_statistics(sample: list[float]) -> dict[str, Any]:
     sd = statistics.stdev(sample)
     found: dict[str, Any] = {"n": n, "mean": mean, "median": median, "sd": sd, "cv": sd / mean}
     level = 1 - 2 * stats.norm.cdf(-math.sqrt(n / (n - 1)) * stats.t.ppf(0.975, n - 1))
-    for name, of in (("mean", np.mean), ("median", np.median)):
+    for name, statistic in (("mean", np.mean), ("median", np.median)):
         low = high = None
         if n >= 5:
             interval = stats.bootstrap(
-                (sample,), of, n_resamples=9999, confidence_level=level, vectorized=True,
+                (sample,), statistic, n_resamples=9999, confidence_level=level, vectorized=True,
                 random_state=np.random.default_rng(1),
             ).confidence_interval  # fmt: skip
             low, high = float(interval.low), float(interval.high)
@@ -185,10 +157,10 @@ def expected_statistics(sample: list[float]) -> dict[str, Any]:
 
 def in_turn(records: list[Record], case_id: str, baseline: str) -> bool:
     """Whether the order of two cases' runs changes between them for two thirds of the runs."""
-    runs = [(run, of) for of in (case_id, baseline) for run in good_runs(records, of)]
-    runs.sort(key=lambda made: (made[0]["attempt"], made[0]["order"]))
-    changes = sum(one[1] != other[1] for one, other in itertools.pairwise(runs))
-    return 3 * changes >= 2 * min(len(good_runs(records, of)) for of in (case_id, baseline))
+    mine, theirs = good_runs(records, case_id), good_runs(records, baseline)
+    runs = sorted([*mine, *theirs], key=lambda run: (run["attempt"], run["order"]))
+    changes: int = sum(a["case_id"] != b["case_id"] for a, b in itertools.pairwise(runs))
+    return 3 * changes >= 2 * min(len(mine), len(theirs))
 
 
 def has_values(records: list[Record], case_id: str, objective: str) -> bool:
@@ -204,8 +176,8 @@ def expected_difference(
 ) -> dict[str, Any]:
     field = FIELDS[objective]
     mine, theirs = (
-        {run["block"]: run for run in good_runs(records, of) if field in run}
-        for of in (case_id, baseline)
+        {run["block"]: run for run in good_runs(records, case) if field in run}
+        for case in (case_id, baseline)
     )
     a, b = ([math.log(run[field]) for run in runs.values()] for runs in (mine, theirs))
     blocks = [k for k in sorted(mine) if k in theirs and mine[k]["attempt"] == theirs[k]["attempt"]]
@@ -218,12 +190,14 @@ def expected_difference(
         log_ratio, error, df = trimmed([x - y for x, y in zip(a, b, strict=True)], len(a))
     else:
         least = min(len(a), len(b))
-        (of_a, error_a, df_a), (of_b, error_b, df_b) = trimmed(a, least), trimmed(b, least)
-        log_ratio, error = of_a - of_b, math.hypot(error_a, error_b)
+        (mean_a, error_a, df_a), (mean_b, error_b, df_b) = trimmed(a, least), trimmed(b, least)
+        log_ratio, error = mean_a - mean_b, math.hypot(error_a, error_b)
         df = error**4 / (error_a**4 / df_a + error_b**4 / df_b)
     reach = float(stats.t.ppf(0.975, df)) * error
     beyond = [(math.log1p(MARGIN) + sign * log_ratio) / error for sign in (1, -1)]
-    attempts = [{run["attempt"] for run in good_runs(records, of)} for of in (case_id, baseline)]
+    attempts = [
+        {run["attempt"] for run in good_runs(records, case)} for case in (case_id, baseline)
+    ]
     return {
         "ratio": math.exp(log_ratio),
         "ratio_low": math.exp(log_ratio - reach),
@@ -281,16 +255,16 @@ def expected(records: list[Record]) -> dict[tuple[str, str], dict[str, Any]]:
     # Each baseline and objective is a question; a first look is at four fifths of the level.
     bases = dict(case_ids())
     for question in {(bases[case], objective) for case, objective in found}:
-        asked = [of for key, of in found.items() if (bases[key[0]], key[1]) == question]
+        asked = [row for key, row in found.items() if (bases[key[0]], key[1]) == question]
         for name in ("p_different", "p_outside_margin"):
-            for of, p in zip(asked, holm([of[name] for of in asked]), strict=True):
-                of[name] = min(1.0, p / 0.8)
-    for of in found.values():
-        of["outcome"] = "undecided"
-        if of["p_different"] <= 0.05:
-            of["outcome"] = "better" if of["ratio"] < 1 else "worse"
-        if of["p_outside_margin"] <= 0.05:
-            of["outcome"] = "equivalent"
+            for row, p in zip(asked, holm([row[name] for row in asked]), strict=True):
+                row[name] = min(1.0, p / 0.8)
+    for row in found.values():
+        row["outcome"] = "undecided"
+        if row["p_different"] <= 0.05:
+            row["outcome"] = "better" if row["ratio"] < 1 else "worse"
+        if row["p_outside_margin"] <= 0.05:
+            row["outcome"] = "equivalent"
     return found
 
 
@@ -301,12 +275,12 @@ def test_the_study_has_what_can_go_wrong(
         ("outcome", {"better", "worse", "equivalent", "undecided"}),
         ("paired", {True, False}),
     ):
-        assert {of[name] for of in expected.values()} == wanted
-    assert len({of["n"] for of in expected.values()}) > 4
+        assert {row[name] for row in expected.values()} == wanted
+    assert len({row["n"] for row in expected.values()}) > 4
     # Whole attempts after the others: what could not be run before, and the last case of lu.
     compared = {case for case, _ in expected}
-    others = {case for case, base in case_ids() if case != base} - compared
-    assert others == {"lulesh4", "lulesh8", "lu8"}
+    late = {case for case, base in case_ids() if case != base} - compared
+    assert late == {"lulesh4", "lulesh8", "lu8"}
 
 
 def test_each_case_is_as_reckoned_by_hand(answer: dict[str, Any], records: list[Record]) -> None:
@@ -395,24 +369,23 @@ def test_each_decision_follows_from_the_outcomes(
         for found in table["decisions"]
     }
     assert len(answers) == 12
-    for (app, governor, objective), (text, number) in answers.items():
+    for (app, governor, objective), answered in answers.items():
         first = 1 if governor == "performance" else 5
+        # By number the outcomes and ratios of the three cases beside the baseline.
         found = {
-            at: of
-            for at in range(first + 1, first + 4)
-            if (of := expected.get((f"{app}{at}", objective)))
+            number: expected[f"{app}{number}", objective]
+            for number in range(first + 1, first + 4)
+            if (f"{app}{number}", objective) in expected
         }
-        outcomes = {of["outcome"] for of in found.values()}
+        outcomes = {row["outcome"] for row in found.values()}
+        gains = {n: row["ratio"] for n, row in found.items() if row["outcome"] == "better"}
         if not found:
-            assert (text, number) == ("not compared", None)
-        elif "better" in outcomes:
-            best = min(
-                (at for at in found if found[at]["outcome"] == "better"),
-                key=lambda at: found[at]["ratio"],
-            )
+            assert answered == ("not compared", None)
+        elif gains:
+            best = min(gains, key=gains.__getitem__)
             binding = list(BINDING.values())[best - first]
-            assert (text, number) == ({"pin": "pin", "set": "confine"}[binding], best)
-        elif "undecided" in outcomes:
-            assert (text, number) == ("undecided", None)
+            assert answered == ({"pin": "pin", "set": "confine"}[binding], best)
         else:
-            assert (text, number) == ("leave", first)
+            assert answered == (
+                ("undecided", None) if "undecided" in outcomes else ("leave", first)
+            )
