@@ -554,13 +554,24 @@ def test_a_best_that_lost_many_runs_is_not_recommended(
     assert best is not None
     case_id = best.case_id
 
-    def spoil(at: int, repetition: int) -> dict[str, Any]:
-        return lost if f"case{at + 1:012d}" == case_id and repetition % 3 == 0 else {}
+    def losing(every: int) -> SimulatedRace:
+        def spoil(at: int, repetition: int) -> dict[str, Any]:
+            hit = f"case{at + 1:012d}" == case_id and repetition % every == 2
+            return lost if hit else {}
 
-    found = advice(tmp_path / "lost", replace(GAIN, spoil=spoil))
+        return replace(GAIN, spoil=spoil, rule=replace(GAIN.rule, runs=200))
+
+    found = advice(tmp_path / "lost", losing(3))
     assert found.recommended is None or found.recommended.case_id != case_id
     out = {case.candidate.case_id: case.eliminated.why for case in found.eliminations}
     assert out.get(case_id) == "not placed" or found.caveat("placement")
+    # One may be lost, and is reported.
+    found = advice(tmp_path / "one", losing(1000))
+    assert found.state.decision == "gain"
+    assert found.best and found.best.placed.usable and found.best.placed.lost == 1
+    caveat = found.caveat("placement")
+    assert caveat and caveat.names == (found.best.name,)
+    assert (caveat.numbers["lost"], caveat.numbers["unproved"]) == (1, int(lost is UNPROVED))
 
 
 def test_energy_of_cases_that_are_not_compared_was_measured_all_the_same(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from syrupy.assertion import SnapshotAssertion
 
 from analysis.answer import analyze
+from analysis.card import card_text
 from analysis.compare.many import CommonConfiguration, NodeOfMany, compare_many, many_tables
 from analysis.compare.matching import Unlike
 from analysis.compare.side_by_side import Row, SideBySide, compare, compare_programs
@@ -197,8 +198,8 @@ def of_both(mean: float, field: str, values: Sequence[str]) -> Results:
 
 @pytest.mark.parametrize("order", [("libgomp", "libomp"), ("libomp", "libgomp")])
 def test_a_table_is_compared_with_one_other_only(order: Sequence[str]) -> None:
-    many, one = of_both(1, "build", order), of_both(3, "build", ["libgomp"])
-    for both in (compare(many, one), compare(one, many)):
+    whole, part = of_both(1, "build", order), of_both(3, "build", ["libgomp"])
+    for both in (compare(whole, part), compare(part, whole)):
         assert [pair.a.key.build for pair in both.pairs] == ["libgomp"] * 2
         assert all(row.a and row.b for pair in both.pairs for row in pair.rows)
         (left,) = both.only_a + both.only_b
@@ -356,6 +357,24 @@ def test_each_column_says_what_its_ratios_are_of(
     assert ("no baseline is in both: no ratios to it" in notes) == (counts_a[0] == 0)
 
 
+def test_b_to_a_of_two_cards_is_said_to_be_of_means(tmp_path: Path) -> None:
+    cards = []
+    for name, mean in (("a", 12.0), ("b", 15.0)):
+        found = open_results(results(tmp_path / name, {1: 10.0, 3: mean}))
+        path = tmp_path / f"{name}.json"
+        path.write_bytes(card_text(found, analyze(found))[1])
+        cards.append(open_results(str(path)))
+    table = times_of(compare(cards[0], cards[1]))
+    assert f"ratios are of A: {TRIMMED}; B: {TRIMMED}; B / A: means" in notes_of(table)
+    assert table.raw_values[1]["b_to_a_estimand"] == "mean"
+
+
+def test_intervals_over_more_than_a_factor_of_a_thousand_are_none() -> None:
+    wild = [record(1, at, elapsed_s=time_s) for at, time_s in enumerate((1.0, 4e5), 1)]
+    found = results_of([*wild, *(record(3, at, elapsed_s=1.0 + at / 100) for at in (1, 2))])
+    assert times_of(compare(found, found)).cells[1][5] == "too wide to tell"
+
+
 def test_small_ratios_have_digits_that_count() -> None:
     # Ratios of 0.0005 to the baseline, and of 0.00004 to the other results.
     a, b = made({1: 1000.0, 3: 0.5}), made({1: 0.04, 3: 0.00002})
@@ -453,13 +472,13 @@ def test_the_caption_says_whose_program_it_is(tmp_path: Path) -> None:
 
 
 def test_tables_are_of_the_same_number_of_ranks_or_not_put_side_by_side() -> None:
-    two, one, other = (
+    two, single, unlike = (
         made({1: 10.0, 3: 9.0 if by == "order" else 12.0}, ranks=n, threads=2, mpi=mpi, ranks_by=by)
         for n, mpi, by in ((2, "openmpi", "order"), (1, "openmpi", "order"), (2, "mpich", "kind"))
     )
-    assert compare(two, one).pairs == ()
-    assert compare(one, made({1: 10.0, 3: 9.0}, threads=2)).pairs == ()
-    both = compare(two, other)
+    assert compare(two, single).pairs == ()
+    assert compare(single, made({1: 10.0, 3: 9.0}, threads=2)).pairs == ()
+    both = compare(two, unlike)
     assert both.pairs[0].differences == (
         Unlike("launcher of ranks", "openmpi", "mpich"),
         Unlike("CPUs divided among ranks by", "order", "kind"),

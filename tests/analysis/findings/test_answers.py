@@ -70,7 +70,11 @@ def claims(grid: Grid, seed: int) -> Iterator[tuple[str, bool]]:
             yield "range", all(holds(found.interval, end) for end in (min(ratios), max(ratios)))
     for answer in one_for_all(cases):
         losses = {mapping: list(true_losses(grid, mapping)) for mapping in grid.mappings}
-        complete = [one for one in answer.defaults if not one.missing and not one.against_fewer]
+        complete = [
+            default
+            for default in answer.defaults
+            if not default.missing and not default.against_fewer
+        ]
         if complete:
             # All mappings together, so that one of them may be chosen.
             yield (
@@ -195,8 +199,8 @@ def test_all_true_effects_are_between_the_ends_of_the_pairs_intervals() -> None:
     intervals = [pair.effects[TIME].between() for pair in lever.pairs]
     assert found is not None
     assert found.interval is not None
-    assert found.interval.low == min(of.low for of in intervals if of)
-    assert found.interval.high == max(of.high for of in intervals if of)
+    assert found.interval.low == min(end.low for end in intervals if end)
+    assert found.interval.high == max(end.high for end in intervals if end)
     assert found.interval.low < found.low < 1.4 < found.high < found.interval.high
 
 
@@ -301,7 +305,7 @@ def test_a_mapping_without_its_runs_is_told_and_not_averaged_over(
     found = by_time(changed(Grid(THREE, TWO).cases(2), "confined", **circumstances))
     assert [default.mapping for default in found.defaults] == ["pinned", "unpinned"]
     assert {default.against_fewer for default in found.defaults} == {against_fewer}
-    assert all(each.missing == {"confined": missing} for each in found.configurations)
+    assert all(case.missing == {"confined": missing} for case in found.configurations)
 
 
 def test_a_mapping_that_a_configuration_lacks_comes_behind_those_of_all() -> None:

@@ -285,7 +285,7 @@ def two_teams(times: dict[str, tuple[float, float]], slow: str = "") -> list[Rec
         for threads in (1, 2)
         for run in in_table(
             threads,
-            Study({m: of[threads - 1] for m, of in times.items()}, repetitions=20, noise=0.0005),
+            Study({m: by[threads - 1] for m, by in times.items()}, repetitions=20, noise=0.0005),
             threads=threads,
         )
         for is_slow in (threads == 2 and run["mapping"] == slow and run["repetition"] in (4, 13),)
@@ -359,19 +359,6 @@ def test_what_time_does_not_compare_has_a_grid_of_what_its_program_prints() -> N
     assert ("100 Gflop/s" in gflops, "100 GB/s" in gbytes) == (True, True)
     marks = "- better, + worse, the other way round where more is better, * best"
     assert gbytes.splitlines()[-1] == marks
-
-
-def test_a_legend_has_the_marks_that_are_shown_and_their_directions() -> None:
-    alone = " ".join(shown(printing(RATES, fixed_time=True)).split())
-    assert "change of typical Gflop/s (rate) in %" in alone
-    assert "more is better" in alone and "+ better, - worse" in alone
-    # Times are alike; the rate, which is not shown here, is better and worse.
-    assert "\n= alike: surely within 1 %\n" in shown(printing(RATES))
-    timed = in_table(0, Study({"unpinned": 1.0, "pcores-pin": 0.8, "ecores-pin": 1.0}), app="lu")
-    rated = in_table(1, printing(RATES | {"ecores-pin": 100.0}, fixed_time=True))
-    marks = " ".join(shown(timed + rated, 160).split())
-    better = "- better, the other way round where more is better, "
-    assert f"{better}= alike: surely within 1 %" in marks
 
 
 def test_an_exception_is_not_said_of_what_is_undecided() -> None:

@@ -27,14 +27,16 @@ Array = NDArray[np.float64]
 FINITE = st.floats(min_value=1e-6, max_value=1e9)
 
 
-def of(*values: float) -> NDArray[np.float64]:
+def array(*values: float) -> NDArray[np.float64]:
     return np.array(values)
 
 
 def test_few_values_have_no_intervals_and_equal_ones_no_width() -> None:
-    one, four, six, hundred = describe([of(3), of(1, 2, 3, 4), of(*[2] * 6), of(*[2] * 100)])
-    assert math.isnan(one.sd)
-    for few in (one, four):
+    single, four, six, hundred = describe(
+        [array(3), array(1, 2, 3, 4), array(*[2] * 6), array(*[2] * 100)]
+    )
+    assert math.isnan(single.sd)
+    for few in (single, four):
         assert few.mean_interval is few.median_interval is None
     for equal in (six, hundred):
         assert equal.mean_interval == equal.median_interval == Interval(2, 2)
@@ -90,8 +92,8 @@ def test_two_values_bound_the_median_of_a_large_sample(n: int) -> None:
     ("values", "position", "score"),
     [
         # Median 10.2, median absolute deviation 0.1: 14 is 0.6745 * 3.8 / 0.1 deviations away.
-        (of(10.0, 10.1, 10.2, 10.3, 14.0, 10.2, 10.4), 4, 0.6745 * 3.8 / 0.1),
-        (of(1, 1, 1, 1, 1, 1, 1, 1, 1, 2), 9, None),
+        (array(10.0, 10.1, 10.2, 10.3, 14.0, 10.2, 10.4), 4, 0.6745 * 3.8 / 0.1),
+        (array(1, 1, 1, 1, 1, 1, 1, 1, 1, 2), 9, None),
     ],
     ids=["far away", "among equal ones"],
 )
@@ -204,7 +206,7 @@ def test_slow_runs_are_counted_with_how_slow_they_are() -> None:
     ("times", "found"),
     [
         (np.append(STEADY, [9.0, 10.2]), SlowRuns(0, 12)),
-        (of(8.0, 9.0, 10.0, 11.0, 12.0, 13.0, 8.5, 9.5), SlowRuns(0, 8)),
+        (array(8.0, 9.0, 10.0, 11.0, 12.0, 13.0, 8.5, 9.5), SlowRuns(0, 8)),
         (STEADY[:4], None),
     ],
     ids=["fast, and a little slower", "within the noise", "fewer than five"],

@@ -250,7 +250,7 @@ def test_a_study_that_is_continued_until_it_decides_is_wrong_no_more_often(pair:
 
 def test_as_many_more_repetitions_as_are_said_decide_in_four_studies_of_five() -> None:
     found = [simulate.forecast(NORMAL2, effect, 10, 100, seed=36) for effect in (0, 0.01, 0.02)]
-    decided = [of.most for of in found if of is not None]
+    decided = [more.most for more in found if more is not None]
     assert len(decided) == 3
     assert sum(decided) / 3 >= 0.73
 

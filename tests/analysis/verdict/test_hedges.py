@@ -366,6 +366,13 @@ def test_workers_that_divide_a_study_are_no_looks_at_it(workers: int) -> None:
     assert "hold none of a mode" not in " ".join(reading_notes(twice))
 
 
+def test_how_many_runs_show_slow_ones_is_said_of_times_alone() -> None:
+    unmeasured = {"energy_pkg_j": None, "edp_js": None}
+    nine_energies = judged(spoilt(Study(FASTER, FASTER), "pcores-pin", (1,), **unmeasured))
+    said = " ".join(reading_notes(nine_energies))
+    assert "10 runs of a case hold none of a mode of one run in ten in 35 of 100" in said
+
+
 @pytest.mark.parametrize("pinned", [0.9, 1.0, 1.1])
 @pytest.mark.parametrize(
     ("mechanism", "noted"),

@@ -157,14 +157,14 @@ def test_a_program_with_a_fixed_time_is_compared_by_its_metric() -> None:
     # Its two comparisons are not corrected for those of another program's times.
     other = in_table(2, Study(dict.fromkeys(RATES, 1.0)), app="lu")
     findings = judged([*printing(RATES, fixed_time=True), *other])
-    fixed, others = findings.tables
+    fixed, alike = findings.tables
     chosen = {str(found.objective): found for found in fixed.decisions}
     assert chosen.pop(RATE).choice == "pin"
     for found in chosen.values():
         (why,) = found.lacking
         assert (found.choice, why.code) == ("not compared", "fixed time")
         assert why.facts == {"compared_by": ("Gflop/s (rate)",)}
-    assert others.decisions[0].choice == "leave"
+    assert alike.decisions[0].choice == "leave"
     assert findings.comparisons == 4
     assert not any(case.on_front for case in fixed.cases)
 

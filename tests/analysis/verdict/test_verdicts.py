@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -92,24 +92,6 @@ def test_the_decision_is_what_the_times_call_for(
     assert (time.choice, time.best and time.best.mapping) == (choice, best)
     assert [rival.case.mapping for rival in time.as_good] == as_good
     assert [caveat.code for caveat in time.lacking] == lacking
-
-
-@pytest.mark.parametrize(
-    ("tables", "expected"),
-    [
-        ([PINNED, PINNED], "pin (pcores-pin) in 2 of 2 configurations"),
-        ([PINNED, PINNED, E_CORES],
-         "pin (pcores-pin) in 2, pin (ecores-pin) in 1 of 3 configurations"),
-        ([PINNED, OPEN, PINNED], "pin (pcores-pin) in 2, undecided in 1 of 3 configurations"),
-        ([PINNED, ALONE, ALONE], "pin (pcores-pin) in 1, not compared in 2 of 3 configurations"),
-    ],
-)  # fmt: skip
-def test_the_first_line_counts_decisions(tables: list[Mapping[str, float]], expected: str) -> None:
-    records = []
-    for number, (app, times) in enumerate(zip("abc", tables, strict=False), 1):
-        study = Study(times, noise=0.02 if times is OPEN else 0.001, seed=number - 1)
-        records += in_table(number, study, app=app)
-    assert decision_lines(judged(records))[0] == f"Decision, time: {expected}"
 
 
 def test_the_gain_has_the_interval_of_the_best_of_those_compared() -> None:
@@ -316,7 +298,9 @@ def test_emulated_guests_are_no_answer_for_those_on_kvm() -> None:
 
     assert alone.title.endswith(", in an emulated guest with 8 vCPUs and 1024 MiB")
     assert alone.decisions[0].choice == "leave"
-    answers = {table.title: [of.choice for of in table.decisions][:1] for table in both.tables}
+    answers = {
+        table.title: [found.choice for found in table.decisions][:1] for table in both.tables
+    }
     in_kvm = alone.title.replace("an emulated guest", "a guest")
     assert answers == {in_kvm: ["pin"], alone.title: []}
     assert decision_lines(both)[0] == (
