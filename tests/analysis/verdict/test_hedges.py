@@ -316,7 +316,12 @@ def continued(study: Study, **fields: Any) -> list[Record]:  # noqa: ANN401
     ids=["continued at once", "another boot", "another day"],
 )
 def test_each_boot_and_each_day_is_a_unit(fields: dict[str, str], units: int) -> None:
-    assert compared(judged(continued(PIN, **fields))).difference.units == units
+    runs = continued(PIN, **fields)
+    assert compared(judged(runs)).difference.units == units
+    # Without pairs what varies between boots is in the spread of runs, and is not known by itself.
+    notes = reading_notes(judged(run | made_after_the_next_block_began(run) for run in runs))
+    where = "in this boot" if units == 1 else "in these 2 boots or days"
+    assert f"on this node, {where} and for" in " ".join(notes)
 
 
 def test_the_variance_between_boots_is_in_the_interval_and_noted() -> None:

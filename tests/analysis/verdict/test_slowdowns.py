@@ -16,6 +16,7 @@ from analysis.results.sources import open_results
 from analysis.results.summaries import parse_summaries
 from analysis.tables.means import make_tables
 from analysis.verdict.data import as_data
+from analysis.verdict_text.configurations import configuration_tables
 from analysis.verdict_text.costs import slowdown_table
 from analysis.verdict_text.document import as_markdown
 from tests.analysis.report.pages import html_of
@@ -95,6 +96,8 @@ def test_the_cases_beside_another_are_compared_among_themselves_only() -> None:
     found = judged(runs())
     assert not any(case.comparisons for table in found.tables for case in table.cases)
     assert {decision.co_runner for decision in found.tables[0].decisions} == {None, NAME}
+    alone, *_ = configuration_tables(found.tables[0], 0.01)
+    assert alone.caption.startswith("lulesh, 1 thread, performance, no co-runner: ")
     # A co-runner alone is there to be compared with: no mapping is recommended for it.
     assert found.tables[1].decisions == ()
     assert "\n\n\n" not in as_markdown(found).partition("lu (serial), size small, 4 threads")[2]
