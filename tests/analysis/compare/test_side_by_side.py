@@ -29,6 +29,7 @@ from analysis.results.sources import Results, open_results
 from analysis.tables.means import tables_of_cases
 from tests.analysis.results.test_summaries import HEADER
 from tests.analysis.verdict.test_printed import printing
+from tests.support.cli import pinstudy
 from tests.support.golden import GoldenFile
 from tests.support.in_memory import results_of
 from tests.support.results import MAPPINGS, Record, cells_by_title, notes_of, record, write
@@ -564,6 +565,13 @@ def test_each_difference_is_one_row(
 ) -> None:
     a, b = with_facts(tmp_path / "a"), with_facts(tmp_path / "b", **changes)
     assert differences(a, b) == ([Unlike(*told)] if told else [])
+
+
+def test_the_command_line_has_the_differences(tmp_path: Path) -> None:
+    a, b = with_facts(tmp_path / "a"), with_facts(tmp_path / "b", kernel="6.12.1")
+    lines = pinstudy(tmp_path, "compare", a, b, status=0).stdout.splitlines()
+    (line,) = [line for line in lines if line.startswith("kernel")]
+    assert "6.1.0-55-amd64" in line and "6.12.1" in line
 
 
 def test_other_programs_are_told_by_their_files_and_nodes_by_their_facts(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from analysis.answer import analyze
 from analysis.card import write_card
-from analysis.findings.glance import decision_overviews
+from analysis.findings.glance import decision_overviews, not_comparable
 from analysis.objectives import Objective
 from analysis.overview.configurations import overviews_of
 from analysis.overview.grid import labels_of_verdicts
@@ -26,6 +26,7 @@ from analysis.verdict_text.document import as_text
 from analysis.verdict_text.legend import reading_notes
 from runners.records.disturbances import SHARED, STOLEN
 from tests.analysis.verdict.test_verdicts import imported
+from tests.support.cli import pinstudy
 from tests.support.in_memory import judged
 from tests.support.results import (
     Record,
@@ -202,6 +203,20 @@ def test_two_wild_runs_have_a_verdict_that_json_can_hold() -> None:
     # Next to nothing is known of the ratio: no interval is shown.
     assert times.cells[1][5] == "-"
     assert "e+" not in as_text(findings)
+
+
+def test_a_change_between_attempts_is_no_drift() -> None:
+    findings = judged(
+        run | {"attempt": 2, "elapsed_s": run["elapsed_s"] * 1.1,
+               "started_at": run["started_at"].replace("03-01", "03-09")}
+        if run["repetition"] > 5 else run
+        for run in Study(TWO_ALIKE).records()
+    )  # fmt: skip
+    assert findings.drift and findings.drift.over_time and not findings.drift.over_time.found
+    (step,) = findings.drift.steps
+    assert (step.before, step.after) == (1, 2)
+    assert step.trend.change == pytest.approx(0.1, abs=0.01)
+    assert "from attempt 1 to attempt 2: +" in " ".join(as_text(findings).split())
 
 
 def slowed(study: Study, *mappings: str, repetitions: set[int]) -> list[Record]:
@@ -444,6 +459,14 @@ def test_modes_leave_an_outcome_to_cases_that_they_cannot_change(
     assert "no typical value" in lacking(findings)
     assert [case.mapping for case in only_table(findings).cases if case.unclear] == unclear
     assert "modes" in caveats(findings, mapping)
+
+
+def test_where_nothing_has_an_outcome_the_answer_says_why(tmp_path: Path) -> None:
+    write(tmp_path, timed(Study(ALIKE), in_modes("pcores-set", "pcores-pin")))
+    shown = " ".join(pinstudy(tmp_path, "verdict", ".", status=0).stdout.split())
+    assert "Decision none: runs are in several modes, of which none is typical" in shown
+    found = analyze(open_results(str(tmp_path)))
+    assert not_comparable(found) == {"modes": ("pcores-set", "pcores-pin")}
 
 
 def test_modes_of_pairs_alone_are_named_as_those() -> None:

@@ -21,6 +21,7 @@ from analysis.verdict.model import Findings, MeasureChange
 from analysis.verdict.values import difference_of_summaries
 from analysis.verdict_text.configurations import configuration_tables
 from analysis.verdict_text.document import as_markdown, as_text
+from analysis.verdict_text.legend import reading_notes
 from analysis.words.verdict import decision_lines
 from base.errors import UserError
 from tests.support.golden import GoldenFile
@@ -356,6 +357,8 @@ def test_every_published_time_is_compared_with_its_own_baseline(published: Findi
     assert published.comparisons == 7 * 8
     (reading,) = [note for note in published.footnotes if "read as standard errors" in note]
     assert "of 56 words change" in reading
+    notes = " ".join(reading_notes(published))
+    assert "95 % interval: of that comparison alone, on this node and for these builds" in notes
 
 
 def test_words_follow_from_welchs_test_of_the_published_numbers(published: Findings) -> None:

@@ -6,15 +6,18 @@ from typing import Any
 
 import pytest
 
-from analysis.findings.answers import Answers
+from analysis.answer import analyze
+from analysis.findings.answers import Answers, answers_of
 from analysis.findings.best_cases import best_cases
 from analysis.findings.effects import Cases
 from analysis.findings.glance import Disturbed, Undecided
 from analysis.findings.levers import levers_of
 from analysis.findings.one_for_all import one_for_all
+from analysis.format.styles import render
 from analysis.objectives import TIME
-from analysis.results.sources import Results
+from analysis.results.sources import Results, open_results
 from analysis.verdict.model import Caveat
+from analysis.verdict_text.levers import levers_tables
 from analysis.words.mappings import instruction
 from analysis.words.overview import best_texts, lever_texts, one_for_all_texts, open_texts
 from analysis.words.verdict import TEMPLATES, note
@@ -131,6 +134,14 @@ def test_a_mapping_that_some_configurations_lack_says_in_how_many_it_was_compare
     ]  # fmt: skip
     (line,) = lines(Cases(rows, whole.values, whole.baselines))["One for all"]
     assert line.endswith("0 % on average; compared in 2 of 3 (alone 1)")
+
+
+def test_powersave_takes_45_percent_more_time_for_serial_lulesh() -> None:
+    results = open_results("published:galante-2025")
+    text = render(levers_tables(answers_of(results, analyze(results)).levers), "text")
+    _, governor = text.split("governor: powersave against performance")
+    (row,) = [line for line in governor.splitlines() if line.startswith("lulesh serial, 1 thread")]
+    assert row.split("unpinned")[1].split() == ["+45", "+45.1", "to", "+45.2", "-66", "-50"]
 
 
 OPEN = Undecided(40, by_repetitions=2, by_boots=3, hardly=2, more={"a": 5}, look=2)
