@@ -147,6 +147,16 @@ def test_a_narrow_terminal_gets_a_line_for_each_mapping_and_long_names_are_wrapp
     assert max(map(length, grid_lines(overview, TIME, 60))) <= 60
 
 
+def test_each_reason_stands_once_with_all_that_lacks_for_it() -> None:
+    why = "not supported by this node (no hardware PMU in this virtual machine)"
+    absent = {"freq_mean_ghz": f"cycles: {why}", "cache_misses": f"cache-misses: {why}"}
+    lacking = dict.fromkeys(absent) | {"unavailable": absent}
+    made = [record(n, at, **lacking, elapsed_s=40 + at / 10) for n in (1, 2) for at in range(1, 6)]
+    missing = said(made)["Missing"]
+    assert missing.count("not supported") == 1
+    assert "frequency, cache misses: not supported by this node; " in missing
+
+
 @pytest.mark.parametrize("other", [1.1, 1.0])
 def test_where_nothing_beats_a_named_baseline_its_own_mapping_is_advised(other: float) -> None:
     made = Study({"unpinned": other, "pcores-pin": 1.0}, noise=0.002)
