@@ -567,11 +567,17 @@ def test_each_difference_is_one_row(
     assert differences(a, b) == ([Unlike(*told)] if told else [])
 
 
-def test_the_command_line_has_the_differences(tmp_path: Path) -> None:
-    a, b = with_facts(tmp_path / "a"), with_facts(tmp_path / "b", kernel="6.12.1")
-    lines = pinstudy(tmp_path, "compare", a, b, status=0).stdout.splitlines()
-    (line,) = [line for line in lines if line.startswith("kernel")]
+def test_the_command_line_compares_two_and_three_nodes(tmp_path: Path) -> None:
+    kernels = {"a": {}, "b": {"kernel": "6.12.1"}, "c": {}}
+    a, b, c = (
+        results(tmp_path / name, {1: 10.0, 3: 9.0}, **FIRST | kernel, node_id=name)
+        for name, kernel in kernels.items()
+    )
+    two = pinstudy(tmp_path, "compare", a, b, status=0).stdout.splitlines()
+    (line,) = [line for line in two if line.startswith("kernel")]
     assert "6.1.0-55-amd64" in line and "6.12.1" in line
+    three = pinstudy(tmp_path, "compare", a, b, c, status=0).stdout
+    assert "default of the site: pcores-pin" in three
 
 
 def test_other_programs_are_told_by_their_files_and_nodes_by_their_facts(tmp_path: Path) -> None:
