@@ -1,41 +1,54 @@
-"""Launch lines and environments are built from the case, and what a program may need besides."""
+"""Launch lines and environments are built from the case, for one program or for ranks."""
 
 from __future__ import annotations
 
+import shlex
+import subprocess
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from configs.app import OwnPlacement
+from base.errors import UserError
+from configs.app import Build, OwnPlacement
 from configs.mapping import Mapping
+from configs.study import AppChoice
 from configs.variables import SetVariable
+from runners.plan.case import Case, case_fields
 from runners.plan.command_line import build_launch, program_arguments
-from tests.runners.cases import DEMO, ECORES_SET, LIBGOMP, PCORES_PIN, PCORES_SET, UNPINNED, case
+from runners.plan.launch import Launch
+from runners.plan.mpi import multiple_programs, root_problem, started_ranks
+from runners.plan.plan import Plan, make_plan
+from tests.runners.cases import (
+    DEMO,
+    LIBGOMP,
+    PCORES_PIN,
+    PCORES_SET,
+    SMALL,
+    UNPINNED,
+    case,
+    study,
+)
+from tests.runners.topologies import topology
 
-TOOLS = {name: f"/usr/bin/{name}" for name in ("taskset", "numactl", "likwid-pin")}
+TOOLS = {
+    **{name: f"/usr/bin/{name}" for name in ("taskset", "numactl", "likwid-pin", "srun")},
+    "openmpi": "/usr/bin/mpirun",
+    "mpich": "/usr/bin/mpiexec",
+}
 PROGRAM = Path("/opt/demo-libgomp")
 
 
+def launched(wanted: Case | None = None, /, **inherited: str) -> Launch:
+    return build_launch(wanted or case(), PROGRAM, inherited, TOOLS)
+
+
 def test_inherited_openmp_variables_are_removed_and_named() -> None:
-    inherited = {
-        "PATH": "/bin",
-        "HOME": "/home/me",
-        "OMP_PLACES": "cores",
-        "KMP_AFFINITY": "compact",
-        "GOMP_CPU_AFFINITY": "0",
-        "LIKWID_PIN": "1",
-        "OMP_WAIT_POLICY": "passive",
-    }
-    launch = build_launch(case(mapping=UNPINNED, mechanism=None), PROGRAM, inherited, TOOLS)
-    assert launch.removed_variables == (
-        "GOMP_CPU_AFFINITY",
-        "KMP_AFFINITY",
-        "LIKWID_PIN",
-        "OMP_PLACES",
-        "OMP_WAIT_POLICY",
-    )
+    removed = ("GOMP_CPU_AFFINITY", "KMP_AFFINITY", "LIKWID_PIN", "OMP_PLACES", "OMP_WAIT_POLICY")
+    inherited = {"PATH": "/bin", "HOME": "/home/me", **dict.fromkeys(removed, "1")}
+    launch = launched(case(mapping=UNPINNED, mechanism=None), **inherited)
+    assert launch.removed_variables == removed
     assert launch.environment == {
         "PATH": "/bin",
         "HOME": "/home/me",
@@ -74,24 +87,24 @@ OF_WAITING = {"KMP_BLOCKTIME": "infinite", "GOMP_SPINCOUNT": "99", "KMP_LIBRARY"
 
 
 def test_variables_that_place_no_thread_are_passed_on_and_recorded() -> None:
-    launch = build_launch(case(), PROGRAM, PASSED_ON, TOOLS)
+    launch = launched(**PASSED_ON)
     assert launch.removed_variables == ()
     assert launch.recorded_variables == PASSED_ON
     assert launch.environment.items() >= PASSED_ON.items()
 
 
-@pytest.mark.parametrize("name", PLACES_OR_COUNTS)
-def test_variables_that_place_or_count_threads_are_not_passed_on(name: str) -> None:
+def test_variables_that_place_or_count_threads_are_not_passed_on() -> None:
     free = case(mapping=UNPINNED, mechanism=None, wait_policy="runtime-default")
-    launch = build_launch(free, PROGRAM, {name: "1"}, TOOLS)
-    assert launch.removed_variables == (name,)
-    assert name not in launch.environment and name not in launch.recorded_variables
+    launch = launched(free, **dict.fromkeys(PLACES_OR_COUNTS, "1"))
+    assert launch.removed_variables == tuple(sorted(PLACES_OR_COUNTS))
+    assert not {*launch.environment, *launch.recorded_variables} & {*PLACES_OR_COUNTS}
 
 
 def test_a_runtimes_own_waiting_is_kept_where_the_study_asks_for_no_other() -> None:
-    kept = build_launch(case(wait_policy="runtime-default"), PROGRAM, OF_WAITING, TOOLS)
+    kept = launched(case(wait_policy="runtime-default"), **OF_WAITING)
     assert kept.recorded_variables == OF_WAITING and not kept.removed_variables
-    asked = build_launch(case(wait_policy="passive"), PROGRAM, OF_WAITING, TOOLS)
+    assert "OMP_WAIT_POLICY" not in kept.environment
+    asked = launched(case(wait_policy="passive"), **OF_WAITING)
     assert asked.removed_variables == tuple(sorted(OF_WAITING))
     assert not OF_WAITING.keys() & asked.environment.keys()
 
@@ -103,119 +116,79 @@ def test_a_runtimes_own_waiting_is_kept_where_the_study_asks_for_no_other() -> N
 def test_counts_of_nested_regions_stay_behind_the_number_of_threads(
     inherited: str, told: str
 ) -> None:
-    launch = build_launch(case(), PROGRAM, {"OMP_NUM_THREADS": inherited}, TOOLS)
+    launch = launched(OMP_NUM_THREADS=inherited)
     assert launch.environment["OMP_NUM_THREADS"] == launch.set_variables["OMP_NUM_THREADS"] == told
 
 
 def test_inherited_variables_that_change_libraries_stay_and_are_told() -> None:
-    inherited = {
-        "HOME": "/home/me",
-        "MKL_NUM_THREADS": "4",
-        "LD_PRELOAD": "/usr/lib/libjemalloc.so",
-        "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1" + "x" * 1000,
-    }
-    launch = build_launch(case(), PROGRAM, inherited, TOOLS)
-    assert launch.environment["LD_PRELOAD"] == "/usr/lib/libjemalloc.so"
-    assert launch.recorded_variables == {
-        "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1" + "x" * 478,
-        "LD_PRELOAD": "/usr/lib/libjemalloc.so",
-        "MKL_NUM_THREADS": "4",
-    }
+    told = {"MKL_NUM_THREADS": "4", "LD_PRELOAD": "/usr/lib/libjemalloc.so"}
+    launch = launched(HOME="/home/me", GLIBC_TUNABLES="glibc.malloc=1" + "x" * 1000, **told)
+    assert launch.environment["LD_PRELOAD"] == told["LD_PRELOAD"]
+    cut = {"GLIBC_TUNABLES": "glibc.malloc=1" + "x" * 486}
+    assert launch.recorded_variables == told | cut
 
 
-def test_pinning_by_places_names_one_cpu_each_in_thread_order() -> None:
-    launch = build_launch(case(), PROGRAM, {}, TOOLS)
-    assert launch.environment["OMP_PLACES"] == "{4},{2}"
-    assert launch.environment["OMP_PROC_BIND"] == "close"
-    assert launch.launcher == ("/usr/bin/taskset", "-c", "2,4")
-    as_a_set = case(mapping=ECORES_SET, mechanism="omp-places", cpus=(8, 9, 10))
-    launch = build_launch(as_a_set, PROGRAM, {}, TOOLS)
-    assert launch.environment["OMP_PLACES"] == "{8,9,10}"
+BY_PLACES = {"OMP_PLACES": "{4},{2}", "OMP_PROC_BIND": "close"}
+KMP = "granularity=fine,"
 
 
 @pytest.mark.parametrize(
-    ("mechanism", "mapping", "cpus", "launcher"),
+    ("mechanism", "binding", "listed", "variables", "launcher"),
     [
-        ("taskset", ECORES_SET, range(8, 24), "/usr/bin/taskset -c 8-23"),
-        ("numactl", ECORES_SET, (8, 9), "/usr/bin/numactl --physcpubind=8-9 --"),
-        (
-            *("likwid-pin", PCORES_PIN, (4, 2)),
-            "/usr/bin/likwid-pin -q -s 0x0 -c 4,2 /usr/bin/taskset -c 2,4",
-        ),
+        ("omp-places", "pin", (4, 2), BY_PLACES, "taskset -c 2,4"),
+        ("omp-places", "set", (4, 2), BY_PLACES | {"OMP_PLACES": "{2,4}"}, "taskset -c 2,4"),
+        ("taskset", "set", range(8, 24), {}, "taskset -c 8-23"),
+        ("numactl", "set", (8, 9), {}, "numactl --physcpubind=8-9 --"),
+        ("likwid-pin", "pin", (4, 2), {}, "likwid-pin -q -s 0x0 -c 4,2 /usr/bin/taskset -c 2,4"),
         # A program that pins its threads itself is started on their CPUs.
-        ("program", PCORES_PIN, (3, 3, 5, 5), "/usr/bin/taskset -c 3,5"),
-    ],
-)
-def test_launchers_get_physical_cpu_numbers_and_leave_openmp_alone(
-    mechanism: str, mapping: Mapping, cpus: Iterable[int], launcher: str
-) -> None:
-    wanted = case(mapping=mapping, mechanism=mechanism, cpus=tuple(cpus))
-    launch = build_launch(wanted, PROGRAM, {}, TOOLS)
-    assert " ".join(launch.launcher) == launcher
-    assert not {"OMP_PLACES", "OMP_PROC_BIND"} & set(launch.environment)
-
-
-@pytest.mark.parametrize(
-    ("mechanism", "binding", "variables", "launcher"),
-    [
+        ("program", "pin", (3, 3, 5, 5), {}, "taskset -c 3,5"),
         (
-            *("kmp-affinity", "pin"),
-            {"KMP_AFFINITY": "granularity=fine,explicit,proclist=[4,2]"},
-            "/usr/bin/taskset -c 2,4",
+            *("kmp-affinity", "pin", (4, 2)),
+            {"KMP_AFFINITY": KMP + "explicit,proclist=[4,2]"},
+            "taskset -c 2,4",
         ),
         (
-            *("kmp-affinity", "set"),
-            {"KMP_AFFINITY": "granularity=fine,explicit,proclist=[{2,4}]"},
-            "/usr/bin/taskset -c 2,4",
+            *("kmp-affinity", "set", (4, 2)),
+            {"KMP_AFFINITY": KMP + "explicit,proclist=[{2,4}]"},
+            "taskset -c 2,4",
         ),
         # Under taskset one would not see that the runtime ignored what it was asked.
         (
-            *("kmp-hw-subset", "pin"),
-            {"KMP_HW_SUBSET": "2c,1t", "KMP_AFFINITY": "granularity=fine,compact"},
+            *("kmp-hw-subset", "pin", (4, 2)),
+            {"KMP_HW_SUBSET": "2c,1t", "KMP_AFFINITY": KMP + "compact"},
             "",
         ),
-        ("kmp-hw-subset", "set", {"KMP_HW_SUBSET": "2c,1t"}, ""),
+        ("kmp-hw-subset", "set", (4, 2), {"KMP_HW_SUBSET": "2c,1t"}, ""),
+        # Places by name start within their CPUs unless the name chooses them.
+        (
+            *("omp-places-named cores", "pin", (4, 2)),
+            BY_PLACES | {"OMP_PLACES": "cores"},
+            "taskset -c 2,4",
+        ),
+        (
+            *("omp-places-named cores:intel_core", "pin", (4, 2)),
+            BY_PLACES | {"OMP_PLACES": "cores:intel_core"},
+            "",
+        ),
     ],
 )
-def test_libomp_is_asked_in_its_own_words(
-    mechanism: str, binding: str, variables: dict[str, str], launcher: str
+def test_launchers_get_physical_cpu_numbers_and_runtimes_their_own_words(
+    mechanism: str,
+    binding: str,
+    listed: Iterable[int],
+    variables: dict[str, str],
+    launcher: str,
 ) -> None:
-    mapping = Mapping("m", "pcores", binding, mechanism)
-    wanted = case(mapping=mapping, mechanism=mechanism, resources="2c,1t")
-    launch = build_launch(wanted, PROGRAM, {}, TOOLS)
+    name, _, places = mechanism.partition(" ")
+    mapping = Mapping("m", "pcores", binding, name, places or None)
+    launch = launched(case(mapping=mapping, mechanism=name, cpus=tuple(listed), resources="2c,1t"))
     binds = {
-        name: value
-        for name, value in launch.environment.items()
-        if name.startswith(("KMP_", "OMP_PLACES", "OMP_PROC_BIND"))
+        variable: value
+        for variable, value in launch.environment.items()
+        if variable.startswith(("KMP_", "OMP_P"))
     }
     assert binds == variables
-    assert " ".join(launch.launcher) == launcher
-
-
-@pytest.mark.parametrize(
-    ("places", "launcher"), [("cores", "/usr/bin/taskset -c 2,4"), ("cores:intel_core", "")]
-)
-def test_places_by_name_start_within_their_cpus_unless_the_name_chooses_them(
-    places: str, launcher: str
-) -> None:
-    mapping = Mapping("m", "pcpus", "pin", "omp-places-named", places)
-    launch = build_launch(case(mapping=mapping, mechanism=mapping.mechanism), PROGRAM, {}, TOOLS)
-    assert launch.environment["OMP_PLACES"] == places
-    assert launch.environment["OMP_PROC_BIND"] == "close"
-    assert " ".join(launch.launcher) == launcher
-
-
-def test_a_program_expects_no_cpus_that_its_runtime_is_to_find() -> None:
-    app = replace(DEMO, placement=OwnPlacement(expect=("--expect", "{cpus}")))
-    for mechanism, expects in (
-        ("omp-places", True),
-        ("kmp-affinity", True),
-        ("kmp-hw-subset", False),
-        ("omp-places-named", False),
-    ):
-        mapping = Mapping("m", "pcores", "pin", mechanism, "cores")
-        arguments = program_arguments(case(app=app, mapping=mapping, mechanism=mechanism))
-        assert (arguments[-2:] == ["--expect", "4,2"]) is expects
+    assert " ".join(launch.launcher).removeprefix("/usr/bin/") == launcher
 
 
 @pytest.mark.parametrize(
@@ -247,14 +220,14 @@ def test_a_program_is_told_its_thread_count_in_its_own_way() -> None:
     }
     for by, expected in ways.items():
         app = replace(DEMO, threads_by=by, arguments=("{size}", "-t{threads}"))
-        launch = build_launch(case(app=app), PROGRAM, {"OMP_NUM_THREADS": "7"}, TOOLS)
+        launch = launched(case(app=app), OMP_NUM_THREADS="7")
         told = {name: v for name, v in launch.environment.items() if name.endswith("_THREADS")}
         assert told == expected
         assert launch.program[1:] == ("-s", "10", "-t2")
     # A build may be told in another way than others.
     other = replace(LIBGOMP, threads_by=("MKL_NUM_THREADS",))
     wanted = case(app=replace(DEMO, threads_by=("RAYON_NUM_THREADS",)), build=other)
-    assert build_launch(wanted, PROGRAM, {}, TOOLS).set_variables["MKL_NUM_THREADS"] == "2"
+    assert launched(wanted).set_variables["MKL_NUM_THREADS"] == "2"
     assert wanted.threads_by == ("MKL_NUM_THREADS",)
 
 
@@ -276,14 +249,9 @@ def test_variables_of_files_name_the_threads_and_cpus_of_the_case(
         SetVariable("TEAM", "{threads} at {places}, {0}", "app demo"),
     )
     wanted = case(mapping=mapping, mechanism="taskset", variables=variables, places=named)
-    launch = build_launch(wanted, PROGRAM, {"KMP_AFFINITY": "compact", "TEAM": "none"}, TOOLS)
+    launch = launched(wanted, KMP_AFFINITY="compact", TEAM="none")
     assert launch.set_variables["KMP_AFFINITY"] == "proclist=[4,2],explicit"
     assert launch.environment["TEAM"] == f"2 at {places}, {{0}}"
-
-
-def test_the_runtime_s_own_wait_policy_is_left_unset() -> None:
-    launch = build_launch(case(wait_policy="runtime-default"), PROGRAM, {}, TOOLS)
-    assert "OMP_WAIT_POLICY" not in launch.environment
 
 
 def test_the_shell_line_does_the_same_by_hand() -> None:
@@ -295,15 +263,188 @@ def test_the_shell_line_does_the_same_by_hand() -> None:
     )
 
 
-def test_a_program_is_told_where_its_threads_are_to_be_only_when_they_are_pinned() -> None:
+@pytest.mark.parametrize(
+    ("mechanism", "mapping", "told"),
+    [
+        ("omp-places", PCORES_PIN, ["--expect", "0,0,1,1"]),
+        ("likwid-pin", PCORES_PIN, ["--expect", "0,0,1,1"]),
+        ("kmp-affinity", PCORES_PIN, ["--expect", "0,0,1,1"]),
+        ("program", PCORES_PIN, ["--pin=0,0,1,1"]),
+        # Not where its threads move, nor where its runtime is to find the CPUs.
+        ("taskset", PCORES_SET, []),
+        ("kmp-hw-subset", PCORES_PIN, []),
+        ("omp-places-named", replace(PCORES_PIN, places="cores"), []),
+    ],
+)
+def test_a_program_is_told_where_its_threads_are_to_be_only_when_they_are_pinned(
+    mechanism: str, mapping: Mapping, told: list[str]
+) -> None:
     placement = OwnPlacement(pin=("--pin={cpus}",), expect=("--expect", "{cpus}"))
     app = replace(DEMO, placement=placement)
+    mapping = replace(mapping, mechanism=mechanism)
+    wanted = case(app=app, mapping=mapping, mechanism=mechanism, cpus=(0, 0, 1, 1))
+    assert program_arguments(wanted) == ["-q", "-s", "10", *told]
+    assert program_arguments(replace(wanted, app=DEMO)) == ["-q", "-s", "10"]
 
-    def arguments(**changes: object) -> list[str]:
-        return program_arguments(case(app=app, cpus=(0, 0, 1, 1), **changes))
 
-    assert arguments(mechanism="omp-places")[-2:] == ["--expect", "0,0,1,1"]
-    assert arguments(mechanism="likwid-pin")[-2:] == ["--expect", "0,0,1,1"]
-    assert arguments(mechanism="program")[-1] == "--pin=0,0,1,1"
-    assert arguments(mechanism="taskset", mapping=PCORES_SET) == ["-q", "-s", "10"]
-    assert program_arguments(case()) == ["-q", "-s", "10"]
+NODE = topology([(str(cpu), "P" if cpu < 4 else "E", 0) for cpu in range(8)])
+COMMON = (
+    "LC_ALL=C OMP_NUM_THREADS=2 OMP_DYNAMIC=false OMP_SCHEDULE=static HWLOC_COMPONENTS=-x86 "
+    "OMP_WAIT_POLICY=active"
+)
+CORES = Mapping("m", "cores", "pin")
+NAMED = "omp-places-named"
+
+
+def planned(
+    mapping: Mapping,
+    mpi: str,
+    ranks: tuple[int, ...] | None = (2,),
+    runtime: str = "libgomp",
+    tools: dict[str, str] = TOOLS,
+    **app: object,
+) -> Plan:
+    build = Build(runtime, "demo-mpi", runtime, mpi=mpi)
+    demo = replace(DEMO, builds={"v": build}, arguments=("{size}",), **app)  # type: ignore[arg-type]
+    choice = AppChoice(demo, (build,), (SMALL,), (2,), ranks=ranks)
+    asked = study(apps=(choice,), mappings=(mapping,))
+    return make_plan(asked, NODE, Path, tools, lambda *_: None)
+
+
+def started(mapping: Mapping, mpi: str, ranks: int = 2, **app: object) -> tuple[Case, Launch]:
+    (case,) = planned(mapping, mpi, (ranks,), **app).cases  # type: ignore[arg-type]
+    return case, build_launch(case, Path("/bin/demo-mpi"), {}, TOOLS)
+
+
+@pytest.mark.parametrize(
+    ("mapping", "mpi", "expected"),
+    [
+        (
+            *(CORES, "openmpi"),
+            "OMP_PROC_BIND=close /usr/bin/mpirun --bind-to none --map-by slot:OVERSUBSCRIBE -n 1 "
+            "env 'OMP_PLACES={0},{1}' /usr/bin/taskset -c 0-1 /bin/demo-mpi -s 10 : -n 1 env "
+            "'OMP_PLACES={2},{3}' /usr/bin/taskset -c 2-3 /bin/demo-mpi -s 10",
+        ),
+        (
+            *(Mapping("m", "cores", "set", ranks_by="kind"), "mpich"),
+            "/usr/bin/mpiexec -bind-to none -launcher fork -n 1 /usr/bin/taskset -c 0-3 "
+            "/bin/demo-mpi -s 10 : -n 1 /usr/bin/taskset -c 4-7 /bin/demo-mpi -s 10",
+        ),
+        # Ranks with the same words are counted.
+        (
+            *(UNPINNED, "openmpi"),
+            "/usr/bin/mpirun --bind-to none --map-by slot:OVERSUBSCRIBE -n 2 /bin/demo-mpi -s 10",
+        ),
+        (
+            *(UNPINNED, "srun"),
+            "/usr/bin/srun --cpu-bind=none --overlap -n 2 /bin/demo-mpi -s 10",
+        ),
+        (
+            *(Mapping("m", "cores", "set"), "srun"),
+            "/usr/bin/srun --cpu-bind=none --overlap -n 2 sh -c 'case $SLURM_PROCID in 0) exec "
+            "/usr/bin/taskset -c 0-3 /bin/demo-mpi -s 10;; 1) exec /usr/bin/taskset -c 4-7 "
+            "/bin/demo-mpi -s 10;; esac'",
+        ),
+    ],
+)
+def test_each_rank_has_words_of_its_own(mapping: Mapping, mpi: str, expected: str) -> None:
+    _, launch = started(mapping, mpi)
+    assert launch.shell_line == f"env {COMMON} {expected}"
+
+
+def test_places_and_variables_are_those_of_the_rank() -> None:
+    mapping = replace(CORES, mechanism=NAMED, places="cores")
+    case, launch = started(mapping, "openmpi", variables=(("HERE", "{cpus}/{places}"),))
+    words = [shlex.join(rank.launcher) for rank in launch.ranks]
+    assert words == [
+        "env 'HERE=0,1,2,3/{0},{1},{2},{3}' /usr/bin/taskset -c 0-3",
+        "env 'HERE=4,5,6,7/{4},{5},{6},{7}' /usr/bin/taskset -c 4-7",
+    ]
+    assert launch.set_variables["OMP_PLACES"] == "cores"
+    assert case.teams[1].places == ((4,), (5,), (6,), (7,))
+    # One rank is told its places as a program is.
+    _, alone = started(CORES, "openmpi", ranks=1)
+    assert alone.set_variables["OMP_PLACES"] == "{0},{1}"
+    assert shlex.join(alone.command).endswith(" 1 /usr/bin/taskset -c 0-1 /bin/demo-mpi -s 10")
+
+
+def test_ranks_make_cases_of_their_own() -> None:
+    fields = case_fields(started(replace(CORES, ranks_by="kind"), "mpich")[0])
+    assert (fields["threads"], fields["cpus"]) == (2, "0-1,4-5")
+    ranks = {"number": 2, "mpi": "mpich", "by": "kind", "cpus": ["0-1", "4-5"]}
+    assert fields["ranks"] == ranks
+    cases = [
+        *planned(CORES, "mpich", (1, 2, 4)).cases,
+        *planned(CORES, "mpich", None).cases,
+        *planned(replace(CORES, ranks_by="spread"), "mpich", (2,)).cases,
+    ]
+    assert len({case.case_id for case in cases}) == 5
+    assert [case.label for case in cases[:2]] == [
+        f"demo-libgomp small {number}x2 m current" for number in (1, 2)
+    ]
+    assert cases[1].all_threads == 4
+    # Without ranks nothing tells such a case from one that knows of none.
+    assert "ranks" not in case_fields(cases[3])
+
+
+SUBSET = Mapping("named", "pcpus", "set", "kmp-hw-subset")
+LIKWID = "likwid-pin counts the threads that MPI starts in a rank, too; use omp-places"
+
+
+@pytest.mark.parametrize(
+    ("plan", "reason"),
+    [
+        (planned(replace(CORES, mechanism="likwid-pin"), "openmpi", (1,)), LIKWID),
+        (
+            planned(Mapping("m", "pcpus", "pin", NAMED, "cores:intel_core"), "openmpi"),
+            "libgomp has no places 'cores:intel_core'; use omp-places",
+        ),
+        (planned(CORES, "openmpi", (5,)), "10 threads need 10 CPUs; cores has 8 here (0-7)"),
+        (
+            planned(SUBSET, "openmpi", runtime="libomp"),
+            "kmp-hw-subset would take the same cores in every rank; use omp-places",
+        ),
+        (
+            planned(UNPINNED, "mpich", tools={}),
+            "mpiexec of MPICH (Hydra) was not found; load its module, or install this system's "
+            "package of it",
+        ),
+    ],
+)
+def test_what_cannot_be_done_with_ranks_is_left_out(plan: Plan, reason: str) -> None:
+    (skipped,) = plan.skipped
+    assert skipped.reason == reason
+
+
+@pytest.mark.parametrize(
+    ("word", "changed"),
+    [
+        *(("a\tb", r"'\t'"), ("a\nb", r"'\n'"), ('A="b"', "'\"'"), ("it's", '"\'"')),
+        *(("a\\b", r"'\\'"), ("a#b", "'#'"), ("out.%t", "'%t'"), ("%o", "'%o'")),
+    ],
+)
+def test_a_word_that_srun_would_change_is_refused(word: str, changed: str) -> None:
+    with pytest.raises(UserError) as refused:
+        multiple_programs([("env", "A=1", "x"), ("env", word, "x")])
+    assert str(refused.value).startswith(f"{word!r}: srun would change {changed} in the file")
+
+
+def test_the_file_and_the_script_for_srun_start_the_same_ranks() -> None:
+    ranks = [("env", "A=a b", "echo", "one"), ("printf", "%s|", "two", "")]
+    assert multiple_programs(ranks) == '0 env "A=a b" echo one\n1 printf %s| two ""\n'
+    file = started_ranks("srun", ("srun",), ranks, "/tmp/programs")
+    assert file == ("srun", "-n", "2", "--multi-prog", "/tmp/programs")
+    *_, script = started_ranks("srun", ("srun",), ranks)
+    for rank, printed in enumerate((b"one\n", b"two||")):
+        environment = {"SLURM_PROCID": str(rank)}
+        assert subprocess.check_output(["sh", "-c", script], env=environment) == printed
+
+
+def test_root_is_told_what_open_mpi_wants_of_it() -> None:
+    assert root_problem("openmpi", {"OMPI_ALLOW_RUN_AS_ROOT": "1"}) == (
+        "Open MPI starts no ranks as root; start as a user, or allow it with "
+        "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"
+    )
+    both = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    assert root_problem("openmpi", both) == ""
+    assert root_problem("mpich", {}) == ""

@@ -1,4 +1,4 @@
-"""Mappings become CPU numbers, or a reason why not."""
+"""Mappings become CPU numbers, of one team or of each rank, or a reason why not."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from configs.mapping import SELECTIONS, Mapping
 from runners.node.discovery import read_topology
 from runners.node.topology import Topology
+from runners.plan.ranks import rank_cpus
 from runners.plan.selection import CannotMapError, describe, resolve_cpus
 from tests.runners.topologies import (
     core_ultra_7_164u,
@@ -25,14 +26,21 @@ from tests.runners.topologies import (
 )
 from tests.support.trees import build_tree
 
-I9 = i9_14900k_without_smt()
-ULTRA = core_ultra_7_164u()
-SERVER = two_packages_with_smt()
+Cpus = tuple[int, ...]
+I9, ULTRA, SERVER = i9_14900k_without_smt(), core_ultra_7_164u(), two_packages_with_smt()
 # As NVIDIA's GB10: each L3 is shared by five P-cores and five E-cores, no L2 by any.
 TWO_L3S = topology(
     [(str(cpu), "P" if cpu % 10 > 4 else "E", 0) for cpu in range(20)], [(3, "0-9"), (3, "10-19")]
 )
-PIN = Mapping("m", "pcores", "pin")
+INTERLEAVED = topology(
+    [(str(cpu), "P", cpu % 2) for cpu in range(8)],
+    [(3, "0,2"), (3, "4,6"), (3, "1,3"), (3, "5,7")],
+)
+MIXED_UP = topology([("0", "E", 0), ("1", "", 0), ("2-3", "P", 0)])
+
+
+def cpus(selection: str, binding: str, threads: int, node: Topology = I9) -> Cpus:
+    return resolve_cpus(Mapping("m", selection, binding), node, threads)
 
 
 def test_mappings_tell_that_threads_do_not_move_over_isolated_cpus() -> None:
@@ -40,10 +48,6 @@ def test_mappings_tell_that_threads_do_not_move_over_isolated_cpus() -> None:
     told = {binding: describe(Mapping("m", "pcores", binding), node) for binding in ("set", "pin")}
     assert told["pin"] == ("0-7", "")
     assert told["set"][1].startswith("CPUs 0-1 of 0-7 are isolated")
-
-
-def cpus(selection: str, binding: str, threads: int, node: Topology = I9) -> tuple[int, ...]:
-    return resolve_cpus(Mapping("m", selection, binding), node, threads)
 
 
 @pytest.mark.parametrize(
@@ -81,12 +85,44 @@ def cpus(selection: str, binding: str, threads: int, node: Topology = I9) -> tup
         (ULTRA, "across-kinds", "pin", 4, (0, 4, 2, 5)),
         (I9, "across-kinds", "set", 2, (0, 8)),
         (SERVER, "across-packages", "pin", 4, (0, 2, 1, 3)),
+        # One CPU of each core of every kind.
+        (ULTRA, "cores", "set", 1, (0, 2, *range(4, 14))),
+        (ULTRA, "cores", "pin", 3, (0, 2, 4)),
+        (SERVER, "cores", "pin", 4, (0, 1, 2, 3)),
+        # E-cores that have the lower numbers come second all the same, and a core of no kind last.
+        (MIXED_UP, "cores", "pin", 3, (2, 0, 1)),
+        # The best kind first, and clusters of the first package, however CPUs are numbered.
+        (I9, "half-clusters", "pin", 10, range(10)),
+        (INTERLEAVED, "half-clusters", "set", 1, (0, 2, 4, 6)),
+        # Half of the clusters that may be used.
+        (i9_14900k_without_smt("14-23"), "half-clusters", "set", 1, range(14, 20)),
     ],
 )
 def test_a_selection_is_these_cpus_in_this_order(
     node: Topology, selection: str, binding: str, threads: int, expected: Iterable[int]
 ) -> None:
     assert cpus(selection, binding, threads, node) == tuple(expected)
+
+
+@pytest.mark.parametrize(
+    ("machine", "kept"),
+    [
+        # P-cores have an L2 each and keep all, of four modules of E-cores two are left.
+        ("i9-14900k", (*range(0, 16, 2), *range(16, 24))),
+        # The L3, which LP-E-cores have no part in, makes one cluster of the P-cores.
+        ("mtl-m-2", (0, 2, 4, 5, 6, 7, 12, 13)),
+        # Ten cores of two kinds have one L3, and as many another.
+        ("gb10", (*range(5, 10), *range(5))),
+        # Of three modules of small cores, the last with one core online, two.
+        ("synthetic-forest", range(8)),
+        ("synthetic-server", (0, 1, 2, 3)),
+    ],
+)
+def test_half_of_each_kinds_clusters_is_kept_best_kind_first(
+    machine: str, kept: Iterable[int], tmp_path: Path
+) -> None:
+    node = read_topology(build_tree(tmp_path, machine))
+    assert cpus("half-clusters", "set", 1, node) == tuple(kept)
 
 
 def test_cores_take_one_cpu_each_and_cpus_take_siblings_last() -> None:
@@ -114,12 +150,16 @@ def test_more_threads_than_cpus_must_be_meant_and_are_not_pinned() -> None:
 ONE_CPU = topology([("0", "P", 0)], [(3, "0")])
 ALIKE = topology([("0", "P", 0), ("1", "P", 0)], [(2, "0"), (2, "1"), (3, "0-1")])
 NO_E = topology([("0", "P", 0), ("1", "LP-E", 0)])
+SHARED_BY_ALL = "no cores share a cache that others do not"
+ONE_EACH = "no core kind has two clusters, of which one could be left out"
 
 
 @pytest.mark.parametrize(
     ("node", "selection", "threads", "reason"),
     [
         (I9, "pcores", 9, "9 threads need 9 CPUs; pcores has 8 here"),
+        (ULTRA, "cores", 13, "13 threads need 13 CPUs; cores has 12 here"),
+        (I9, "half-clusters", 17, "17 threads need 17 CPUs; half-clusters has 16 here (0-15)"),
         (I9, "lpecores", 1, "the node has no LP-E-cores"),
         (SERVER, "ecores", 1, "the node has no E-cores"),
         (SERVER, "ecpus", 1, "the node has no E-cores"),
@@ -139,18 +179,17 @@ NO_E = topology([("0", "P", 0), ("1", "LP-E", 0)])
             *(i9_14900k_without_smt("0-7,9,11,12"), "same-cluster", 4),
             "4 threads need 2 pairs; same-cluster has room for 1 pair here",
         ),
+        (topology([("0", "P", 0)], allowed=""), "all", 1, "no CPU may be used"),
+        # One cluster of each kind; a core of each module, which share nothing that others do not.
+        (i9_14900k_without_smt("16-19"), "half-clusters", 1, ONE_EACH),
+        (i9_14900k_without_smt("8,12,16,20"), "half-clusters", 1, SHARED_BY_ALL),
     ],
 )
 def test_what_a_node_has_no_room_for_is_a_reason(
     node: Topology, selection: str, threads: int, reason: str
 ) -> None:
     with pytest.raises(CannotMapError, match=re.escape(reason)):
-        cpus(selection, "pin", threads, node)
-
-
-def test_without_a_cpu_there_is_nothing_to_choose_from() -> None:
-    with pytest.raises(CannotMapError, match="no CPU may be used"):
-        cpus("all", "none", 1, topology([("0", "P", 0)], allowed=""))
+        cpus(selection, "none" if selection == "all" else "pin", threads, node)
 
 
 def test_a_cpu_set_restricts_the_selection_and_says_so_when_nothing_is_left() -> None:
@@ -189,95 +228,6 @@ def test_every_mapping_gives_enough_allowed_distinct_cpus_or_a_reason(
         assert len(found) == threads
 
 
-SHARED_BY_ALL = "no cores share a cache that others do not"
-ONE_EACH = "no core kind has two clusters, of which one could be left out"
-
-
-def half(node: Topology, threads: int = 1, binding: str = "set") -> tuple[int, ...]:
-    return resolve_cpus(Mapping("m", "half-clusters", binding), node, threads)
-
-
-def refusal(node: Topology, threads: int = 1) -> str:
-    with pytest.raises(CannotMapError) as refused:
-        half(node, threads, "pin")
-    return str(refused.value)
-
-
-@pytest.mark.parametrize(
-    ("machine", "cpus"),
-    [
-        # P-cores have an L2 each and keep all, of four modules of E-cores two are left.
-        ("i9-14900k", (*range(0, 16, 2), *range(16, 24))),
-        ("adl0", (0, 2, 4, 6, 8, 9, 10, 11)),
-        # The L3, which LP-E-cores have no part in, makes one cluster of the P-cores.
-        ("mtl-m-2", (0, 2, 4, 5, 6, 7, 12, 13)),
-        ("arl-h", (*range(8), 12, 13)),
-        # Ten cores of two kinds have one L3, and as many another.
-        ("gb10", (*range(5, 10), *range(5))),
-        # Of three modules of small cores, the last with one core online, two.
-        ("synthetic-forest", tuple(range(8))),
-        ("synthetic-x3d", tuple(range(8))),
-        ("synthetic-server", (0, 1, 2, 3)),
-    ],
-)
-def test_half_of_each_kinds_clusters_is_kept_best_kind_first(
-    machine: str, cpus: tuple[int, ...], tmp_path: Path
-) -> None:
-    assert half(read_topology(build_tree(tmp_path, machine))) == cpus
-
-
-@pytest.mark.parametrize(
-    ("machine", "reason"),
-    [
-        ("kvm-guest", SHARED_BY_ALL),
-        ("synthetic-favoured", SHARED_BY_ALL),
-        # One cluster of each kind.
-        ("lnl0", ONE_EACH),
-        ("hx370", ONE_EACH),
-    ],
-)
-def test_a_node_without_two_clusters_of_a_kind_says_so(
-    machine: str, reason: str, tmp_path: Path
-) -> None:
-    assert refusal(read_topology(build_tree(tmp_path, machine))) == reason
-
-
-def test_pinned_threads_take_the_best_kind_first_and_must_fit() -> None:
-    node = i9_14900k_without_smt()
-    assert half(node, 10, "pin") == tuple(range(10))
-    assert "17 threads need 17 CPUs; half-clusters has 16 here (0-15)" in refusal(node, 17)
-
-
-def test_clusters_of_the_first_package_come_first_however_cpus_are_numbered() -> None:
-    interleaved = topology(
-        [(str(cpu), "P", cpu % 2) for cpu in range(8)],
-        [(3, "0,2"), (3, "4,6"), (3, "1,3"), (3, "5,7")],
-    )
-    assert half(interleaved) == (0, 2, 4, 6)
-
-
-def test_it_is_half_of_the_clusters_that_may_be_used() -> None:
-    assert half(i9_14900k_without_smt("14-23")) == (14, 15, 16, 17, 18, 19)
-    assert refusal(i9_14900k_without_smt("16-19")) == ONE_EACH
-    # A core of each module: no two of them share anything that others do not.
-    assert refusal(i9_14900k_without_smt("8,12,16,20")) == SHARED_BY_ALL
-
-
-def test_one_cpu_of_each_core_of_every_kind() -> None:
-    def cores(node: Topology, threads: int, binding: str = "pin") -> tuple[int, ...]:
-        return resolve_cpus(Mapping("m", "cores", binding), node, threads)
-
-    ultra = core_ultra_7_164u()
-    assert cores(ultra, 1, "set") == (0, 2, *range(4, 14))
-    assert cores(ultra, 3) == (0, 2, 4)
-    assert cores(two_packages_with_smt(), 4) == (0, 1, 2, 3)
-    # E-cores that have the lower numbers come second all the same, and a core of no kind last.
-    mixed = topology([("0", "E", 0), ("1", "", 0), ("2-3", "P", 0)])
-    assert cores(mixed, 3) == (2, 0, 1)
-    with pytest.raises(CannotMapError, match="13 threads need 13 CPUs; cores has 12 here"):
-        cores(ultra, 13)
-
-
 @given(
     cores=st.lists(
         st.tuples(st.sampled_from(["P", "E", "LP-E", ""]), st.integers(0, 1)),
@@ -301,7 +251,7 @@ def test_some_cores_of_each_kind_remain_and_what_shares_a_cache_stays_together(
     allowed = ",".join(map(str, sorted(some)))
     node = topology([(str(cpu), *core) for cpu, core in enumerate(cores)], caches, allowed)
     try:
-        kept = half(node)
+        kept = cpus("half-clusters", "set", 1, node)
     except CannotMapError as reason:
         assert str(reason) in (SHARED_BY_ALL, ONE_EACH)
         return
@@ -312,3 +262,123 @@ def test_some_cores_of_each_kind_remain_and_what_shares_a_cache_stays_together(
         for one, other in combinations(sorted(some), 2):
             if cores[one][0] == cores[other][0] and one // l2 == other // l2:
                 assert (one in kept) is (other in kept)
+
+
+EIGHT = topology([(str(cpu), "P" if cpu < 4 else "E", 0) for cpu in range(8)])
+
+
+def divided(words: str, node: Topology, ranks: int, threads: int, **more: bool) -> tuple[Cpus, ...]:
+    """Divide CPUs among ranks, as `selection binding [by]` says."""
+    selection, binding, *by = words.split()
+    mapping = Mapping("m", selection, binding, ranks_by=by[0] if by else None)
+    return rank_cpus(mapping, node, ranks, threads, **more)
+
+
+@pytest.mark.parametrize(
+    ("words", "node", "ranks", "threads", "expected"),
+    [
+        # The table of docs/ranks.md.
+        ("cores pin", EIGHT, 2, 2, ((0, 1), (2, 3))),
+        ("cores pin order", EIGHT, 2, 2, ((0, 1), (2, 3))),
+        ("cores pin spread", EIGHT, 2, 2, ((0, 2), (1, 3))),
+        ("cores pin kind", EIGHT, 2, 2, ((0, 1), (4, 5))),
+        # The same CPUs as one team, whatever the number of ranks.
+        ("cores pin order", EIGHT, 1, 4, ((0, 1, 2, 3),)),
+        ("cores pin order", EIGHT, 4, 1, ((0,), (1,), (2,), (3,))),
+        # Dealt, each rank gets P- and E-cores.
+        ("cores pin spread", EIGHT, 4, 2, ((0, 4), (1, 5), (2, 6), (3, 7))),
+        # A kind is dealt to until it has no more room.
+        ("cores pin kind", EIGHT, 3, 2, ((0, 1), (4, 5), (2, 3))),
+        ("cores pin kind", I9, 5, 2, ((0, 1), (8, 9), (2, 3), (10, 11), (4, 5))),
+        ("cores pin cluster", I9, 3, 2, ((8, 9), (12, 13), (16, 17))),
+        ("cores pin cluster", I9, 5, 2, ((8, 9), (12, 13), (16, 17), (20, 21), (10, 11))),
+        # Shares of all CPUs.
+        ("cores set order", EIGHT, 2, 1, ((0, 1, 2, 3), (4, 5, 6, 7))),
+        ("cores set order", EIGHT, 3, 1, ((0, 1, 2), (3, 4), (5, 6, 7))),
+        ("pcores set spread", EIGHT, 2, 2, ((0, 2), (1, 3))),
+        ("cores set kind", I9, 2, 4, (tuple(range(8)), tuple(range(8, 24)))),
+        # Selections that only order CPUs give as many as there are threads, however divided.
+        ("compact set order", EIGHT, 2, 2, ((0, 1), (2, 3))),
+        ("compact set kind", EIGHT, 2, 2, ((0, 1), (4, 5))),
+        ("spread set kind", EIGHT, 3, 1, ((0,), (4,), (1,))),
+        ("compact set kind", ULTRA, 2, 2, ((0, 1), (4, 5))),
+        ("compact set cluster", I9, 2, 2, ((8, 9), (12, 13))),
+        ("same-cluster set cluster", I9, 2, 2, ((8, 9), (12, 13))),
+        # Siblings stay together, the first CPUs of the cores before the second ones.
+        ("pcpus pin order", SERVER, 2, 4, ((0, 1, 4, 5), (2, 3, 6, 7))),
+        ("pcpus pin order", SERVER, 2, 2, ((0, 1), (2, 3))),
+        ("spread pin spread", SERVER, 2, 2, ((0, 1), (2, 3))),
+        # A core of two CPUs counts twice: four of the twelve CPUs are on P-cores.
+        ("cores set order", ULTRA, 2, 1, ((0, 2, 4, 5, 6, 7), tuple(range(8, 14)))),
+        ("all none", EIGHT, 2, 2, (tuple(range(8)), tuple(range(8)))),
+    ],
+)
+def test_each_rank_gets_cpus_of_its_own(
+    words: str, node: Topology, ranks: int, threads: int, expected: tuple[Cpus, ...]
+) -> None:
+    assert divided(words, node, ranks, threads) == expected
+
+
+BY_KIND = "by kind, there is room for 2 ranks of 3 CPUs here, not for 3"
+# Four ranks on two cores of two CPUs each.
+NO_CORE = (
+    "CPUs 0-1,4-5 cannot be divided among 4 ranks of 1 thread: ranks share no core, and so get "
+    "whole cores"
+)
+
+
+@pytest.mark.parametrize(
+    ("words", "node", "ranks", "threads", "reason"),
+    [
+        ("cores pin order", EIGHT, 3, 3, "9 threads need 9 CPUs; cores has 8 here (0-7)"),
+        ("all none", EIGHT, 9, 1, "9 threads need 9 CPUs; all has 8 here (0-7)"),
+        ("cores pin kind", EIGHT, 3, 3, BY_KIND),
+        ("cores pin kind", SERVER, 2, 1, "the node has one core kind (P)"),
+        ("cores pin cluster", EIGHT, 2, 1, "no cores share a cache that others do not"),
+        ("compact pin order", SERVER, 4, 1, NO_CORE),
+    ],
+)
+def test_what_a_node_cannot_give_to_each_rank_is_left_out(
+    words: str, node: Topology, ranks: int, threads: int, reason: str
+) -> None:
+    with pytest.raises(CannotMapError, match=f"^{re.escape(reason)}$"):
+        divided(words, node, ranks, threads)
+
+
+def test_threads_of_a_rank_may_outnumber_its_cpus_where_that_is_meant() -> None:
+    wide = divided("pcores set order", EIGHT, 2, 4, oversubscribe=True)
+    assert wide == ((0, 1), (2, 3))
+    with pytest.raises(CannotMapError):
+        divided("pcores pin order", EIGHT, 2, 4, oversubscribe=True)
+    # Of a selection that only orders CPUs, ranks get no more than their threads.
+    few, fewer = (
+        divided("compact set kind", EIGHT, 2, threads, oversubscribe=True) for threads in (3, 5)
+    )
+    assert few == ((0, 1, 2), (4, 5, 6))
+    assert fewer == ((0, 1, 2, 3), (4, 5, 6, 7))
+
+
+@given(
+    node=st.sampled_from([EIGHT, I9, ULTRA, SERVER]),
+    selection=st.sampled_from(["all", "cores", "pcpus", "compact", "spread", "mixed"]),
+    binding=st.sampled_from(["set", "pin"]),
+    by=st.sampled_from(["order", "spread", "kind", "cluster"]),
+    ranks=st.integers(1, 12),
+    threads=st.integers(1, 6),
+)
+def test_ranks_share_no_core_and_have_cpus_enough(
+    node: Topology, selection: str, binding: str, by: str, ranks: int, threads: int
+) -> None:
+    try:
+        parts = divided(f"{selection} {binding} {by}", node, ranks, threads)
+    except CannotMapError:
+        return
+    assert len(parts) == ranks
+    core_of = {cpu: core.cpus for core in node.cores for cpu in core.cpus}
+    cores = [{core_of[cpu] for cpu in part} for part in parts]
+    assert sum(map(len, cores)) == len(set().union(*cores))
+    for part in parts:
+        assert len(part) == len(set(part)) >= threads
+        assert binding == "set" or len(part) == threads
+        if by == "kind":
+            assert len({node.kind_of(cpu) for cpu in part}) == 1
