@@ -1,3 +1,5 @@
+"""One pinstudy measures a node at a time, whoever holds the lock, from wherever."""
+
 from __future__ import annotations
 
 import errno
@@ -25,8 +27,6 @@ with node_lock(Path(sys.argv[1])):
     print("held", flush=True)
     time.sleep(600)
 """
-
-
 # As a runner that is killed while it starts a program: the child has its files and has not yet
 # started the program. It ends when it is asked who holds the lock.
 HOLD_AND_FORK = """
@@ -65,17 +65,28 @@ def refusal(root: Path) -> str:
     return str(busy.value)
 
 
-def test_a_lock_is_held_until_it_is_released(tmp_path: Path) -> None:
+def everybodys(folder: Path) -> Path:
+    folder.mkdir(parents=True)
+    folder.chmod(0o1777)
+    return folder
+
+
+@pytest.fixture
+def shared(tmp_path: Path) -> Path:
+    """Give the folder of a node in which everybody may write."""
+    return everybodys(tmp_path / "run" / "lock")
+
+
+def test_a_lock_is_held_until_it_is_released_and_no_other_node_s(tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
     assert not is_locked(tmp_path)
     with node_lock(tmp_path):
         assert is_locked(tmp_path)
-    assert not is_locked(tmp_path)
-
-
-def test_nodes_are_locked_apart(tmp_path: Path) -> None:
-    (tmp_path / "other").mkdir()
-    with node_lock(tmp_path):
         assert not is_locked(tmp_path / "other")
+        # Many who ask do not exhaust the holder.
+        for _ in range(20):
+            assert f"process {os.getpid()}" in refusal(tmp_path)
+    assert not is_locked(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -110,12 +121,6 @@ def test_a_program_started_meanwhile_does_not_inherit_the_lock(tmp_path: Path) -
         program.wait()
 
 
-def test_many_who_ask_do_not_exhaust_the_holder(tmp_path: Path) -> None:
-    with node_lock(tmp_path):
-        for _ in range(20):
-            assert f"process {os.getpid()}" in refusal(tmp_path)
-
-
 def test_a_holder_who_listens_to_nobody_is_told_as_far_as_possible(tmp_path: Path) -> None:
     found = tmp_path.stat()
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as taken:
@@ -138,15 +143,6 @@ def test_a_node_that_cannot_be_locked_is_not_said_to_be_in_use(
     assert refusal(tmp_path).startswith("this node cannot be locked against")
 
 
-@pytest.fixture
-def shared(tmp_path: Path) -> Path:
-    """Give the folder of a node in which everybody may write."""
-    folder = tmp_path / "run" / "lock"
-    folder.mkdir(parents=True)
-    folder.chmod(0o1777)
-    return folder
-
-
 def test_who_holds_it_in_another_network_namespace_is_seen_and_named(
     tmp_path: Path, shared: Path
 ) -> None:
@@ -167,21 +163,25 @@ def test_a_folder_that_is_not_everybodys_is_not_used(
     assert lock_folders(tmp_path) == []
     with node_lock(tmp_path):
         assert not list(shared.iterdir())
-    everybodys = tmp_path / "dev" / "shm"
-    everybodys.mkdir(parents=True)
-    everybodys.chmod(0o1777)
-    assert lock_folders(tmp_path) == [everybodys]
+    other = everybodys(tmp_path / "dev" / "shm")
+    assert lock_folders(tmp_path) == [other]
 
 
-def test_a_released_lock_leaves_no_descriptor_open(tmp_path: Path, shared: Path) -> None:
-    del shared
-    open_files = Path("/proc/self/fd")
-    before = len(list(open_files.iterdir()))
+@pytest.mark.usefixtures("shared")
+def test_a_released_lock_leaves_no_descriptor_open(tmp_path: Path) -> None:
+    before = len([*Path("/proc/self/fd").iterdir()])
     with held_by_another(tmp_path):
         assert is_locked(tmp_path)
     with node_lock(tmp_path):
         pass
-    assert len(list(open_files.iterdir())) == before
+    assert len([*Path("/proc/self/fd").iterdir()]) == before
+
+
+def test_a_folder_with_two_names_is_locked_once(tmp_path: Path, shared: Path) -> None:
+    (tmp_path / "dev").mkdir()
+    (tmp_path / "dev" / "shm").symlink_to(shared)
+    with node_lock(tmp_path):
+        assert is_locked(tmp_path)
 
 
 # flock(2) and open(2) of a folder fail with the errors in the environment.
@@ -197,48 +197,33 @@ SHIM = """
 #include <string.h>
 #include <unistd.h>
 
-static int refused(const char *path) {
-    const char *folder = getenv("SHIM_FOLDER");
-    return folder && strstr(path, folder) != NULL;
+static int refused(const char *call, const char *path) {
+    if (!getenv(call) || !strstr(path, getenv("SHIM_FOLDER"))) return 0;
+    errno = atoi(getenv(call));
+    return 1;
 }
 
 int flock(int descriptor, int operation) {
     char name[64], path[PATH_MAX] = "";
     snprintf(name, sizeof name, "/proc/self/fd/%d", descriptor);
-    if (readlink(name, path, sizeof path - 1) > 0 && getenv("SHIM_FLOCK") && refused(path)) {
-        errno = atoi(getenv("SHIM_FLOCK"));
-        return -1;
+    if (readlink(name, path, sizeof path - 1) > 0 && refused("SHIM_FLOCK", path)) return -1;
+    return ((int (*)(int, int))dlsym(RTLD_NEXT, "flock"))(descriptor, operation);
+}
+
+#define OPEN(symbol) \\
+    int symbol(const char *path, int flags, ...) { \\
+        va_list more; \\
+        va_start(more, flags); \\
+        mode_t mode = va_arg(more, mode_t); \\
+        va_end(more); \\
+        if ((flags & O_DIRECTORY) && refused("SHIM_OPEN", path)) return -1; \\
+        int (*real)(const char *, int, ...); \\
+        *(void **)&real = dlsym(RTLD_NEXT, #symbol); \\
+        return real(path, flags, mode); \\
     }
-    int (*real)(int, int) = (int (*)(int, int))dlsym(RTLD_NEXT, "flock");
-    return real(descriptor, operation);
-}
-
-static int opened(const char *symbol, const char *path, int flags, mode_t mode) {
-    if ((flags & O_DIRECTORY) && getenv("SHIM_OPEN") && refused(path)) {
-        errno = atoi(getenv("SHIM_OPEN"));
-        return -1;
-    }
-    int (*real)(const char *, int, ...) = (int (*)(const char *, int, ...))dlsym(RTLD_NEXT, symbol);
-    return real(path, flags, mode);
-}
-
-int open(const char *path, int flags, ...) {
-    va_list more;
-    va_start(more, flags);
-    mode_t mode = va_arg(more, mode_t);
-    va_end(more);
-    return opened("open", path, flags, mode);
-}
-
-int open64(const char *path, int flags, ...) {
-    va_list more;
-    va_start(more, flags);
-    mode_t mode = va_arg(more, mode_t);
-    va_end(more);
-    return opened("open64", path, flags, mode);
-}
+OPEN(open)
+OPEN(open64)
 """
-
 TAKE = """
 import sys
 from pathlib import Path
@@ -266,65 +251,43 @@ def taking(
     root: Path, shim: Path, call: str, error: int, folder: Path, before: tuple[str, ...] = ()
 ) -> str:
     """Return what another process says that takes the lock while a call fails for a folder."""
-    done = subprocess.run(
-        [*before, sys.executable, "-c", TAKE, str(root)],
-        cwd=ROOT,
-        env=os.environ
-        | {"LD_PRELOAD": str(shim), "SHIM_FOLDER": str(folder), f"SHIM_{call}": str(error)},
-        stdout=subprocess.PIPE,
-        text=True,
-        check=True,
-    )
-    return done.stdout.removesuffix("\n")
+    preload = {"LD_PRELOAD": str(shim), "SHIM_FOLDER": str(folder), f"SHIM_{call}": str(error)}
+    command = [*before, sys.executable, "-c", TAKE, str(root)]
+    said = subprocess.check_output(command, cwd=ROOT, env=os.environ | preload, text=True)
+    return said.removesuffix("\n")
 
 
-CANNOT = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EIO, errno.EACCES)
-SHORT = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)
+CANNOT = "StudyError: this node cannot be locked against another pinstudy: {}: "
+SHORT = "ShortageError: this node could not be locked: "
 
 
-@pytest.mark.parametrize("call", ["FLOCK", "OPEN"])
-@pytest.mark.parametrize("error", CANNOT)
+@pytest.mark.parametrize(
+    ("call", "error", "start"),
+    [
+        *(("FLOCK", error, CANNOT) for error in (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)),
+        *(("OPEN", error, CANNOT) for error in (errno.EIO, errno.EACCES)),
+        *((call, errno.EMFILE, SHORT) for call in ("FLOCK", "OPEN")),
+        *(("OPEN", error, SHORT) for error in (errno.ENFILE, errno.ENOMEM)),
+    ],
+)
 def test_a_node_whose_folders_cannot_be_locked_is_refused_in_one_line(
-    tmp_path: Path, shared: Path, shim: Path, call: str, error: int
+    tmp_path: Path, shared: Path, shim: Path, call: str, error: int, start: str
 ) -> None:
     said = taking(tmp_path, shim, call, error, shared)
-    why = f"{shared}: {os.strerror(error)}"
-    assert said.startswith(
-        f"StudyError: this node cannot be locked against another pinstudy: {why}"
-    )
+    assert said.startswith(start.format(shared) + os.strerror(error))
     assert "\n" not in said
     assert not is_locked(tmp_path)
 
 
-@pytest.mark.parametrize("call", ["FLOCK", "OPEN"])
-@pytest.mark.parametrize("error", SHORT)
-def test_a_shortage_while_a_node_is_locked_is_a_shortage(
-    tmp_path: Path, shared: Path, shim: Path, call: str, error: int
-) -> None:
-    said = taking(tmp_path, shim, call, error, shared)
-    assert said.startswith(f"ShortageError: this node could not be locked: {os.strerror(error)}")
-    assert "\n" not in said
-
-
-@pytest.mark.parametrize("error", CANNOT)
 def test_where_one_folder_cannot_be_locked_another_excludes(
-    tmp_path: Path, shared: Path, shim: Path, error: int
+    tmp_path: Path, shared: Path, shim: Path
 ) -> None:
     if os.geteuid() != 0:
         missing("a network namespace of its own needs root")
-    other = tmp_path / "dev" / "shm"
-    other.mkdir(parents=True)
-    other.chmod(0o1777)
+    everybodys(tmp_path / "dev" / "shm")
     elsewhere = (need_tool("unshare"), "--net")
-    assert taking(tmp_path, shim, "FLOCK", error, shared) == "locked"
+    assert taking(tmp_path, shim, "FLOCK", errno.ENOLCK, shared) == "locked"
     with held_by_another(tmp_path) as holder:
-        said = taking(tmp_path, shim, "FLOCK", error, shared, elsewhere)
+        said = taking(tmp_path, shim, "FLOCK", errno.ENOLCK, shared, elsewhere)
         assert "another pinstudy is at work" in said
         assert f"process {holder.pid} of user" in said
-
-
-def test_a_folder_with_two_names_is_locked_once(tmp_path: Path, shared: Path) -> None:
-    (tmp_path / "dev").mkdir()
-    (tmp_path / "dev" / "shm").symlink_to(shared)
-    with node_lock(tmp_path):
-        assert is_locked(tmp_path)

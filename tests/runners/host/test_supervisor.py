@@ -18,6 +18,7 @@ from tests.support.processes import alive, wait_until_gone
 from tests.support.wait import HANG_S, until
 
 SUPERVISOR = str(Path(supervisor.__file__))
+ISOLATED = (sys.executable, "-I")
 LONG = ("/bin/sleep", "600")
 # Ignores every signal that can be ignored.
 DEAF = (
@@ -28,7 +29,6 @@ DEAF = (
     "    signal.signal(number, signal.SIG_IGN)\n"
     "time.sleep(600)",
 )
-
 # Starts a supervisor as runners/vm/guest.py does, says both process numbers, and hangs.
 STARTER = """
 import subprocess, sys, time
@@ -39,7 +39,6 @@ kept = subprocess.Popen(
 print(kept.pid, kept.stdout.readline().decode().strip(), flush=True)
 time.sleep(600)
 """
-
 # Starts a supervisor with all numbers in use that select(2) takes.
 MANY_FILES = """
 import os, sys
@@ -75,29 +74,34 @@ def kept(
             pipe.close()
 
 
-def let_go(process: subprocess.Popen[bytes]) -> None:
+def end(process: subprocess.Popen[bytes], qemu: int) -> None:
+    """Close the supervisor's standard input, and see both end."""
     assert process.stdin
     process.stdin.close()
+    assert process.wait(HANG_S) == 0
+    assert not alive(qemu)
 
 
-def test_the_process_that_it_names_is_the_command() -> None:
-    with kept(*LONG) as (process, qemu):
-        assert Path(f"/proc/{qemu}/cmdline").read_bytes() == b"/bin/sleep\x00600\x00"
+@pytest.mark.parametrize(
+    ("command", "start", "stopped"),
+    [
+        (LONG, ISOLATED, False),
+        (LONG, (sys.executable, "-c", MANY_FILES), False),
+        (DEAF, ISOLATED, False),
+        (LONG, ISOLATED, True),
+    ],
+    ids=["a QEMU", "many inherited files", "a deaf QEMU", "a stopped QEMU"],
+)
+def test_closing_its_standard_input_ends_both(
+    command: tuple[str, ...], start: tuple[str, ...], stopped: bool
+) -> None:
+    with kept(*command, start=start) as (process, qemu):
+        words = Path(f"/proc/{qemu}/cmdline").read_text().split("\0")[:-1]
+        assert words == list(command)
         assert Path(f"/proc/{qemu}/stat").read_text().split()[3] == str(process.pid)
-
-
-def test_closing_its_standard_input_ends_both() -> None:
-    with kept(*LONG) as (process, qemu):
-        let_go(process)
-        assert process.wait(HANG_S) == 0
-        assert not alive(qemu)
-
-
-def test_closing_its_standard_input_ends_both_beside_many_inherited_files() -> None:
-    with kept(*LONG, start=(sys.executable, "-c", MANY_FILES)) as (process, qemu):
-        let_go(process)
-        assert process.wait(HANG_S) == 0
-        assert not alive(qemu)
+        if stopped:
+            os.kill(qemu, signal.SIGSTOP)
+        end(process, qemu)
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
@@ -113,37 +117,22 @@ def test_a_starter_that_dies_leaves_nothing(how: signal.Signals) -> None:
     wait_until_gone((qemu, supervisor_pid))
 
 
-def test_a_supervisor_that_is_killed_takes_its_qemu_with_it() -> None:
+def test_either_that_is_killed_takes_the_other_with_it() -> None:
     with kept(*LONG) as (process, qemu):
         process.kill()
         wait_until_gone((qemu,))
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_signals_of_a_terminal_are_the_starter_s(number: signal.Signals) -> None:
-    with kept(*LONG) as (process, qemu):
-        process.send_signal(number)
-        time.sleep(0.2)
-        assert process.poll() is None and alive(qemu)
-        let_go(process)
-        assert process.wait(HANG_S) == 0
-        assert not alive(qemu)
-
-
-@pytest.mark.parametrize("how", ["deaf", "stopped"])
-def test_a_qemu_that_answers_nothing_is_ended_too(how: str) -> None:
-    with kept(*(DEAF if how == "deaf" else LONG)) as (process, qemu):
-        if how == "stopped":
-            os.kill(qemu, signal.SIGSTOP)
-        let_go(process)
-        assert process.wait(HANG_S) == 0
-        assert not alive(qemu)
-
-
-def test_the_qemu_that_somebody_kills_is_not_waited_for() -> None:
     with kept(*LONG) as (process, qemu):
         os.kill(qemu, signal.SIGKILL)
         assert process.wait(HANG_S) == 0
+
+
+def test_signals_of_a_terminal_are_the_starter_s() -> None:
+    with kept(*LONG) as (process, qemu):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            process.send_signal(number)
+        time.sleep(0.2)
+        assert process.poll() is None and alive(qemu)
+        end(process, qemu)
 
 
 def test_a_command_that_is_not_there_starts_nothing_and_is_told() -> None:
@@ -173,34 +162,25 @@ def test_open_descriptors_are_the_qemu_s_too_and_its_words_go_to_the_standard_er
         os.close(descriptor)
 
 
-# Says what it hears of SIGINT, and ends.
-POLITE = (
-    "/bin/sh",
-    "-c",
-    "trap 'echo interrupted; exit 7' INT; echo ready >$0; while sleep 0.02; do :; done",
+# Says what it hears of SIGINT, and ends; or hears nothing.
+POLITE, RUDE = "echo interrupted; exit 7", ""
+
+
+@pytest.mark.parametrize(
+    ("answer", "patience_s", "said", "status"),
+    [(POLITE, 60, b"interrupted\n", 7), (RUDE, 0.2, b"", 128 + signal.SIGKILL)],
 )
-
-
-def test_one_that_is_gentle_interrupts_first_and_hands_on_the_last_words(tmp_path: Path) -> None:
+def test_one_that_is_gentle_interrupts_first_and_kills_what_ignores_it(
+    tmp_path: Path, answer: str, patience_s: float, said: bytes, status: int
+) -> None:
     ready = tmp_path / "ready"
-    process = supervisor.supervised((*POLITE, str(ready)), 60)
+    script = f"trap '{answer}' INT; echo ready >$0; while sleep 0.02; do :; done"
+    process = supervisor.supervised(("/bin/sh", "-c", script, str(ready)), patience_s)
     assert process.stdout
     program = int(process.stdout.readline())
     until(ready.exists)
-    assert supervisor.let_go(process, HANG_S) == b"interrupted\n"
-    assert process.returncode == 7
-    assert not alive(program)
-
-
-def test_one_that_is_gentle_kills_what_ignores_it(tmp_path: Path) -> None:
-    ready = tmp_path / "ready"
-    deaf = "trap '' INT; echo ready >$0; while sleep 0.02; do :; done"
-    process = supervisor.supervised(("/bin/sh", "-c", deaf, str(ready)), 0.2)
-    assert process.stdout
-    program = int(process.stdout.readline())
-    until(ready.exists)
-    assert supervisor.let_go(process, HANG_S) == b""
-    assert process.returncode == 128 + signal.SIGKILL
+    assert supervisor.let_go(process, HANG_S) == said
+    assert process.returncode == status
     assert not alive(program)
 
 

@@ -1,15 +1,19 @@
-"""Which files a program is: its own, its interpreter's, its libraries', and those it is told."""
+"""Where programs are looked for, what is advised, and which files a program is."""
 
 from __future__ import annotations
 
 import os
 import subprocess
+import sys
 import time
 from pathlib import Path
 
 import pytest
 
 from base.errors import ShortageError
+from base.reading import Unavailable
+from configs import library as configured
+from runners.host import software
 from runners.host.program_files import (
     OpenMPRuntime,
     ProgramFiles,
@@ -20,6 +24,7 @@ from runners.host.program_files import (
     programs_in,
     runtime_among,
 )
+from runners.host.software import build_of, find_program, tool_versions
 from tests.support.limits import no_more_files
 from tests.support.programs import built
 from tests.support.studies import write_program
@@ -27,6 +32,124 @@ from tests.support.tools import need_tool
 from tests.support.wait import HANG_S
 
 ENVIRONMENT = dict(os.environ)
+MAIN = "int main(void) { return 0; }\n"
+CALLS = "int f(void); int main(void) { return f(); }\n"
+
+
+@pytest.fixture
+def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Give a folder that holds the packages, and an interpreter in a folder of its own."""
+    root = tmp_path / "lib/pinstudy"
+    root.mkdir(parents=True)
+    monkeypatch.setattr(software, "ROOT", root)
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "view/bin/python3"))
+    monkeypatch.setenv("PATH", str(tmp_path / "elsewhere"))
+    monkeypatch.delenv("SPACK_ENV", raising=False)
+    monkeypatch.delenv("PINSTUDY_NO_SPACK", raising=False)
+    return root
+
+
+def make(program: Path) -> Path:
+    program.parent.mkdir(parents=True, exist_ok=True)
+    return write_program(program, "#!/bin/sh\necho lu of somebody\n")
+
+
+def test_a_checkout_finds_what_it_has_built_unless_in_a_spack_environment(
+    tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tree / "CMakeLists.txt").touch()
+    make(tmp_path / "bin/lu-serial")
+    assert find_program("lu-serial") is None
+    built = make(tree / "build/bin/lu-serial")
+    make(tmp_path / "elsewhere/lu-serial")
+    assert find_program("lu-serial") == built
+    (tmp_path / "elsewhere/lu-serial").unlink()
+    monkeypatch.setenv("SPACK_ENV", str(tmp_path))
+    assert find_program("lu-serial") is None
+    assert software.for_programs().sentence == "install it with `spack install`"
+    in_view = make(tmp_path / "view/bin/lu-serial")
+    assert find_program("lu-serial") == in_view
+    monkeypatch.setenv("PINSTUDY_NO_SPACK", "1")
+    assert find_program("lu-serial") == built
+
+
+def test_an_installation_finds_its_own_programs_first(tree: Path, tmp_path: Path) -> None:
+    make(tree / "build/bin/lu-serial")
+    assert find_program("lu-serial") is None
+    for folder in ("elsewhere", "view/bin", "bin"):
+        better = make(tmp_path / folder / "lu-serial")
+        assert find_program("lu-serial") == better
+
+
+@pytest.mark.usefixtures("tree")
+def test_only_our_own_programs_of_a_shared_prefix_are_asked_what_they_are(tmp_path: Path) -> None:
+    assert build_of(make(tmp_path / "bin/lu-serial")) == "lu of somebody"
+    for stranger in ("bin/lulesh2.0", "elsewhere/lu-serial"):
+        assert "not one of pinstudy's own" in reason_of(build_of(make(tmp_path / stranger)))
+    failing = make(tmp_path / "bin/lu-libomp")
+    failing.write_text("#!/bin/sh\nexit 1\n")
+    assert reason_of(build_of(failing)) == "`lu-libomp --version` printed nothing"
+
+
+def reason_of(found: str | Unavailable) -> str:
+    assert isinstance(found, Unavailable)
+    return found.reason
+
+
+@pytest.mark.parametrize(
+    ("name", "own"),
+    [
+        ("lu-libgomp", True),
+        ("pingpong-pthreads", True),
+        ("mine-libgomp", False),
+        ("lu", False),
+        ("./lu-libgomp", False),
+        ("/opt/stream_gcc", False),
+    ],
+)
+def test_only_programs_that_the_build_makes_are_our_own(name: str, own: bool) -> None:
+    assert software.is_own(name) is own
+
+
+def test_a_program_that_is_not_there_was_looked_for_somewhere() -> None:
+    end = software.not_found("mine")
+    for folder in software.program_folders():
+        assert configured.display_path(folder) in end
+    assert end.endswith("nor on the PATH")
+    assert software.not_found("/opt/x").endswith("no executable file of this path")
+    assert software.not_found("./x").endswith("of this path below the working directory")
+
+
+def test_a_checkout_advises_to_set_up_and_an_installation_sends_nobody_to_a_makefile(
+    tree: Path, tmp_path: Path
+) -> None:
+    assert software.prefix() == tmp_path
+    for remedy in (software.for_tools(), software.for_programs()):
+        assert "make" not in remedy.grant and "make" not in remedy.sentence
+    assert str(tmp_path) in software.for_programs().sentence
+    assert "in a checkout" in software.for_guests().sentence
+    (tmp_path / ".spack").mkdir()
+    grant = software.for_programs().grant
+    assert "pinstudy-apps" in grant and str(tmp_path) not in grant
+    (tree / "CMakeLists.txt").touch()
+    assert software.for_tools().grant == "make setup"
+    assert software.for_programs().sentence == "build it with `make setup`"
+    assert software.for_guests().grant == "make vm"
+
+
+def test_a_version_is_what_a_tool_prints_without_its_own_name(tmp_path: Path) -> None:
+    printed = {
+        "perf": ("perf version 6.1.187", "6.1.187"),
+        "taskset": ("taskset from util-linux 2.38.1", "util-linux 2.38.1"),
+        "mpirun": ("mpirun (Open MPI) 4.1.4", "(Open MPI) 4.1.4"),
+        "likwid-pin": ("Version 5.3", "Version 5.3"),
+        "silent": ("", "not known"),
+    }
+    tools = {
+        name: str(write_program(tmp_path / name, f"#!/bin/sh\necho '{text}'\n"))
+        for name, (text, _) in printed.items()
+    }
+    assert tool_versions(tools) == {name: version for name, (_, version) in printed.items()}
 
 
 def compiled(path: Path, text: str, *options: str) -> Path:
@@ -89,14 +212,9 @@ def test_a_library_that_is_found_earlier_than_before_is_another(
 
 def test_a_library_that_is_preloaded_belongs_to_the_program(tmp_path: Path) -> None:
     own = library(tmp_path / "libpre.so", 1)
-    program = compiled(tmp_path / "program", "int main(void) { return 0; }\n")
     reader = ProgramReader(ENVIRONMENT | {"LD_PRELOAD": str(own)})
-    assert read(program, reader=reader).paths["libpre.so"] == own
-
-
-def test_a_static_program_is_one_file(tmp_path: Path) -> None:
-    program = compiled(tmp_path / "program", "int main(void) { return 0; }\n", "-static")
-    assert set(read(program).digests) == {"program"}
+    found = read(compiled(tmp_path / "program", MAIN), reader=reader)
+    assert found.paths["libpre.so"] == own
 
 
 def test_a_script_is_itself_and_its_interpreter_with_libraries(tmp_path: Path) -> None:
@@ -104,27 +222,28 @@ def test_a_script_is_itself_and_its_interpreter_with_libraries(tmp_path: Path) -
     assert found.paths["program"] == tmp_path / "run"
     assert found.paths["interpreter sh"] == Path("/bin/sh")
     assert "libc.so.6" in found.digests
-
-
-def test_an_interpreter_that_env_finds_is_the_one_on_the_path(tmp_path: Path) -> None:
+    # One that env finds is the one on the path.
     inner = script(tmp_path / "mine", "#!/bin/sh -e")
     reader = ProgramReader(ENVIRONMENT | {"PATH": f"{tmp_path}:{os.environ['PATH']}"})
     found = read(script(tmp_path / "run", "#!/usr/bin/env -S A=1 mine -x"), reader=reader)
     assert found.paths["interpreter mine"] == inner
     assert found.paths["interpreter sh"] == Path("/bin/sh")
+    # Two that interpret each other come to an end.
+    other = script(tmp_path / "other", f"#!{inner}")
+    script(inner, f"#!{other}")
+    assert set(read(inner).digests) == {"program", "interpreter other", "interpreter mine"}
 
 
 def test_what_a_launcher_is_told_to_start_belongs_to_it(tmp_path: Path) -> None:
-    program = compiled(tmp_path / "program", "int main(void) { return 0; }\n")
-    run, data = script(tmp_path / "run", "#!/bin/sh"), tmp_path / "data"
+    program = compiled(tmp_path / "program", MAIN)
+    run, data, plain = (tmp_path / name for name in ("run", "data", "plain.py"))
+    script(run, "#!/bin/sh")
     data.write_text("7\n")
-    plain = tmp_path / "plain.py"
     plain.write_text("print(1)\n")
-    words = ["-n", "2", str(program), str(run), str(plain), str(data), "missing.py", "a\0b.py"]
+    words = ["-n", "2", *map(str, (program, run, plain, data)), "missing.py", "a\0b.py"]
     found = read(Path("/usr/bin/env"), *words)
-    assert {part for part in found.digests if part.startswith("argument")} == {
-        "argument program", "argument run", "argument plain.py"
-    }  # fmt: skip
+    arguments = {part for part in found.digests if part.startswith("argument")}
+    assert arguments == {"argument program", "argument run", "argument plain.py"}
 
 
 @pytest.mark.parametrize("first_line", ["#!", "#! ", "#!/no/such/thing", "#!\0", "#!" + "x" * 999])
@@ -134,13 +253,6 @@ def test_an_interpreter_that_is_not_there_has_a_reason_or_is_none(
     found = read(script(tmp_path / "run", first_line))
     assert "program" in found.digests
     assert set(found.paths) - set(found.digests) == set(found.unavailable)
-
-
-def test_two_scripts_that_interpret_each_other_come_to_an_end(tmp_path: Path) -> None:
-    one, other = tmp_path / "one", tmp_path / "other"
-    script(one, f"#!{other}")
-    script(other, f"#!{one}")
-    assert set(read(one).digests) == {"program", "interpreter other", "interpreter one"}
 
 
 def test_a_file_that_is_written_in_place_with_its_old_times_is_noticed(tmp_path: Path) -> None:
@@ -156,10 +268,11 @@ def test_a_file_that_is_written_in_place_with_its_old_times_is_noticed(tmp_path:
 def test_what_has_not_changed_for_seconds_is_not_read_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    program = compiled(tmp_path / "program", "int main(void) { return 0; }\n", "-static")
+    program = compiled(tmp_path / "program", MAIN, "-static")
     reader = ProgramReader(ENVIRONMENT)
     monkeypatch.setattr("time.time_ns", lambda now=time.time_ns: now() + 10 * 10**9)
     before = read(program, reader=reader)
+    assert set(before.digests) == {"program"}, "a static program is one file"
     with monkeypatch.context() as patch:
         patch.setattr("os.read", lambda *_: pytest.fail("it was read again"))
         assert read(program, reader=reader) is before
@@ -169,11 +282,11 @@ def test_what_has_just_changed_is_read_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Another change within the clock's resolution would leave the same times.
-    program = compiled(tmp_path / "program", "int main(void) { return 0; }\n", "-static")
+    run = script(tmp_path / "run", "#!/no/such/thing")
     reader = ProgramReader(ENVIRONMENT)
     # Both are read within the second after the change, however busy the machine is.
-    monkeypatch.setattr("time.time_ns", lambda: program.stat().st_mtime_ns + 10**9)
-    assert read(program, reader=reader) is not read(program, reader=reader)
+    monkeypatch.setattr("time.time_ns", lambda: run.stat().st_mtime_ns + 10**9)
+    assert read(run, reader=reader) is not read(run, reader=reader)
 
 
 # An ldd that is killed so many times before it answers.
@@ -221,10 +334,10 @@ def with_ldd(folder: Path, does: str, otherwise: str, program: Path) -> dict[str
     return {"PATH": str(folder)}
 
 
-@pytest.fixture
-def dynamic(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def dynamic(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Give a program that the loader starts."""
-    return compiled(tmp_path / "program", "int main(void) { return 0; }\n")
+    return compiled(tmp_path_factory.mktemp("dynamic") / "program", MAIN)
 
 
 @pytest.mark.parametrize("does", SHORT)
@@ -232,22 +345,19 @@ def test_a_shortage_of_ldd_is_not_a_static_program(
     tmp_path: Path, dynamic: Path, does: str
 ) -> None:
     environment = with_ldd(tmp_path, does, does, dynamic)
-    with pytest.raises(ShortageError, match=r"ldd .*; the host was short of it"):
-        loaded_libraries(dynamic, environment)
-    with pytest.raises(ShortageError, match=r"ldd .*; the host was short of it"):
-        ProgramReader(environment).read((dynamic,))
-    with pytest.raises(ShortageError, match=r"ldd .*; the host was short of it"):
-        find_runtime(dynamic, environment)
-
-
-@pytest.mark.parametrize("does", [SILENT, NOTHING_SAID, CUT, KILLED])
-def test_a_program_is_not_known_without_an_answer_of_ldd(
-    tmp_path: Path, dynamic: Path, does: str
-) -> None:
-    # It answers again by now.
-    environment = with_ldd(tmp_path, does, WHOLE, dynamic)
-    with pytest.raises(ShortageError, match=f"for the libraries of {dynamic}"):
-        ProgramReader(environment).read((dynamic,))
+    reader = ProgramReader(environment)
+    for ask in (
+        lambda: loaded_libraries(dynamic, environment),
+        lambda: reader.read((dynamic,)),
+        lambda: find_runtime(dynamic, environment),
+    ):
+        with pytest.raises(ShortageError, match=r"ldd .*; the host was short of it"):
+            ask()
+    if does in (SILENT, NOTHING_SAID, CUT, KILLED):
+        # It answers again by now.
+        environment = with_ldd(tmp_path, does, WHOLE, dynamic)
+        with pytest.raises(ShortageError, match=f"for the libraries of {dynamic}"):
+            ProgramReader(environment).read((dynamic,))
 
 
 @pytest.mark.parametrize("but", [0, 1, 2, 3, 4])
@@ -265,15 +375,12 @@ def test_a_program_whose_loader_is_not_ldds_has_a_reason(tmp_path: Path, dynamic
     assert files.unavailable == {"libraries of program": "ldd cannot tell its libraries"}
 
 
-@pytest.mark.parametrize("does", [SILENT, NO_LOADER, KILLED])
 @pytest.mark.parametrize("option", ["-static", "-static-pie"])
-def test_a_static_program_has_no_libraries_whatever_ldd_says(
-    tmp_path: Path, does: str, option: str
-) -> None:
-    text = "int main(void) { return 0; }\n"
-    program = compiled(tmp_path / "program", text, option)
-    assert loaded_libraries(program, with_ldd(tmp_path, does, does, program)) == {}
+def test_a_static_program_has_no_libraries_whatever_ldd_says(tmp_path: Path, option: str) -> None:
+    program = compiled(tmp_path / "program", MAIN, option)
     assert loaded_libraries(program, ENVIRONMENT) == {}
+    for does in (SILENT, NO_LOADER, KILLED):
+        assert loaded_libraries(program, with_ldd(tmp_path, does, does, program)) == {}
 
 
 def test_the_family_is_read_from_the_loaders_answer() -> None:
@@ -286,12 +393,8 @@ def test_the_family_is_read_from_the_loaders_answer() -> None:
     assert isinstance(found, OpenMPRuntime)
     assert (found.name, found.path) == ("libomp", "/no/such/libiomp5.so")
     assert "no package" in found.version
-
-
-def test_a_program_without_openmp_has_a_reason() -> None:
-    assert runtime_among(libraries_in("\tnot a dynamic executable\n")) == (
-        "the program loads no OpenMP runtime"
-    )
+    none = runtime_among(libraries_in("\tnot a dynamic executable\n"))
+    assert none == "the program loads no OpenMP runtime"
 
 
 @pytest.mark.parametrize("family", ["libgomp", "libomp"])
