@@ -61,43 +61,29 @@ def test_inherited_openmp_variables_are_removed_and_named() -> None:
     assert launch.command == ("/opt/demo-libgomp", "-q", "-s", "10")
 
 
-# What says nothing of placement, count, schedule or waiting.
-PASSED_ON = {
-    "OMP_STACKSIZE": "64M",
-    "OMP_MAX_ACTIVE_LEVELS": "2",
-    "OMP_NESTED": "true",
-    "OMP_CANCELLATION": "true",
-    "OMP_TARGET_OFFLOAD": "disabled",
-    "OMP_MAX_TASK_PRIORITY": "3",
-    "OMP_NUM_THREADS_DEV_0": "8",
-    "OMP_STACKSIZE_ALL": "32M",
-    "KMP_STACKSIZE": "64M",
-    "KMP_FORCE_REDUCTION": "tree",
-    "KMP_DUPLICATE_LIB_OK": "1",
-    "GOMP_STACKSIZE": "65536",
-    "GOMP_NOT_KNOWN_YET": "1",
-}
+# What says nothing of placement, count, schedule or waiting, and what does.
+PASSED_ON = [
+    *("OMP_STACKSIZE", "OMP_MAX_ACTIVE_LEVELS", "OMP_NESTED", "OMP_CANCELLATION"),
+    *("OMP_TARGET_OFFLOAD", "OMP_MAX_TASK_PRIORITY", "OMP_NUM_THREADS_DEV_0"),
+    *("OMP_STACKSIZE_ALL", "KMP_STACKSIZE", "KMP_FORCE_REDUCTION", "KMP_DUPLICATE_LIB_OK"),
+    *("GOMP_STACKSIZE", "GOMP_NOT_KNOWN_YET"),
+]
 PLACES_OR_COUNTS = [
     *("OMP_PLACES", "OMP_PROC_BIND", "OMP_PROC_BIND_ALL", "GOMP_CPU_AFFINITY", "KMP_AFFINITY"),
-    *("KMP_HW_SUBSET", "KMP_PLACE_THREADS", "KMP_TOPOLOGY_METHOD", "LIKWID_PIN", "KMP_WARNINGS"),
-    *("OMP_THREAD_LIMIT", "OMP_THREAD_LIMIT_ALL", "KMP_ALL_THREADS", "OMP_NUM_THREADS_ALL"),
-    *("OMP_SCHEDULE_ALL", "OMP_WAIT_POLICY_ALL"),
+    *("KMP_HW_SUBSET", "KMP_PLACE_THREADS", "KMP_TOPOLOGY_METHOD", "LIKWID_PIN"),
+    *("KMP_WARNINGS", "OMP_THREAD_LIMIT", "OMP_THREAD_LIMIT_ALL", "KMP_ALL_THREADS"),
+    *("OMP_NUM_THREADS_ALL", "OMP_SCHEDULE_ALL", "OMP_WAIT_POLICY_ALL"),
 ]
 OF_WAITING = {"KMP_BLOCKTIME": "infinite", "GOMP_SPINCOUNT": "99", "KMP_LIBRARY": "turnaround"}
 
 
-def test_variables_that_place_no_thread_are_passed_on_and_recorded() -> None:
-    launch = launched(**PASSED_ON)
-    assert launch.removed_variables == ()
-    assert launch.recorded_variables == PASSED_ON
-    assert launch.environment.items() >= PASSED_ON.items()
-
-
-def test_variables_that_place_or_count_threads_are_not_passed_on() -> None:
+def test_only_variables_that_place_or_count_no_thread_are_passed_on_and_recorded() -> None:
     free = case(mapping=UNPINNED, mechanism=None, wait_policy="runtime-default")
-    launch = launched(free, **dict.fromkeys(PLACES_OR_COUNTS, "1"))
+    launch = launched(free, **dict.fromkeys(PASSED_ON + PLACES_OR_COUNTS, "1"))
     assert launch.removed_variables == tuple(sorted(PLACES_OR_COUNTS))
-    assert not {*launch.environment, *launch.recorded_variables} & {*PLACES_OR_COUNTS}
+    assert launch.recorded_variables == dict.fromkeys(PASSED_ON, "1")
+    assert launch.environment.items() >= launch.recorded_variables.items()
+    assert not {*launch.environment} & {*PLACES_OR_COUNTS}
 
 
 def test_a_runtimes_own_waiting_is_kept_where_the_study_asks_for_no_other() -> None:
@@ -128,66 +114,44 @@ def test_inherited_variables_that_change_libraries_stay_and_are_told() -> None:
     assert launch.recorded_variables == told | cut
 
 
-BY_PLACES = {"OMP_PLACES": "{4},{2}", "OMP_PROC_BIND": "close"}
-KMP = "granularity=fine,"
+CLOSE = " OMP_PROC_BIND=close"
+EXPLICIT = "KMP_AFFINITY=granularity=fine,explicit,proclist="
+ATOMS = "cores:intel_atom"
+TASKSET = "taskset -c 2,4"
 
 
 @pytest.mark.parametrize(
-    ("mechanism", "binding", "listed", "variables", "launcher"),
+    ("mechanism", "binding", "cpus", "variables", "launcher"),
     [
-        ("omp-places", "pin", (4, 2), BY_PLACES, "taskset -c 2,4"),
-        ("omp-places", "set", (4, 2), BY_PLACES | {"OMP_PLACES": "{2,4}"}, "taskset -c 2,4"),
-        ("taskset", "set", range(8, 24), {}, "taskset -c 8-23"),
-        ("numactl", "set", (8, 9), {}, "numactl --physcpubind=8-9 --"),
-        ("likwid-pin", "pin", (4, 2), {}, "likwid-pin -q -s 0x0 -c 4,2 /usr/bin/taskset -c 2,4"),
+        ("omp-places", "pin", (4, 2), "OMP_PLACES={4},{2}" + CLOSE, TASKSET),
+        ("omp-places", "set", (4, 2), "OMP_PLACES={2,4}" + CLOSE, TASKSET),
+        ("taskset", "set", range(8, 24), "", "taskset -c 8-23"),
+        ("numactl", "set", (8, 9), "", "numactl --physcpubind=8-9 --"),
+        ("likwid-pin", "pin", (4, 2), "", f"likwid-pin -q -s 0x0 -c 4,2 /usr/bin/{TASKSET}"),
         # A program that pins its threads itself is started on their CPUs.
-        ("program", "pin", (3, 3, 5, 5), {}, "taskset -c 3,5"),
-        (
-            *("kmp-affinity", "pin", (4, 2)),
-            {"KMP_AFFINITY": KMP + "explicit,proclist=[4,2]"},
-            "taskset -c 2,4",
-        ),
-        (
-            *("kmp-affinity", "set", (4, 2)),
-            {"KMP_AFFINITY": KMP + "explicit,proclist=[{2,4}]"},
-            "taskset -c 2,4",
-        ),
+        ("program", "pin", (3, 3, 5, 5), "", "taskset -c 3,5"),
+        ("kmp-affinity", "pin", (4, 2), EXPLICIT + "[4,2]", TASKSET),
+        ("kmp-affinity", "set", (4, 2), EXPLICIT + "[{2,4}]", TASKSET),
         # Under taskset one would not see that the runtime ignored what it was asked.
         (
             *("kmp-hw-subset", "pin", (4, 2)),
-            {"KMP_HW_SUBSET": "2c,1t", "KMP_AFFINITY": KMP + "compact"},
-            "",
+            *("KMP_HW_SUBSET=2c,1t KMP_AFFINITY=granularity=fine,compact", ""),
         ),
-        ("kmp-hw-subset", "set", (4, 2), {"KMP_HW_SUBSET": "2c,1t"}, ""),
+        ("kmp-hw-subset", "set", (4, 2), "KMP_HW_SUBSET=2c,1t", ""),
         # Places by name start within their CPUs unless the name chooses them.
-        (
-            *("omp-places-named cores", "pin", (4, 2)),
-            BY_PLACES | {"OMP_PLACES": "cores"},
-            "taskset -c 2,4",
-        ),
-        (
-            *("omp-places-named cores:intel_core", "pin", (4, 2)),
-            BY_PLACES | {"OMP_PLACES": "cores:intel_core"},
-            "",
-        ),
+        ("omp-places-named cores", "pin", (4, 2), "OMP_PLACES=cores" + CLOSE, TASKSET),
+        (f"omp-places-named {ATOMS}", "pin", (4, 2), f"OMP_PLACES={ATOMS}{CLOSE}", ""),
     ],
 )
 def test_launchers_get_physical_cpu_numbers_and_runtimes_their_own_words(
-    mechanism: str,
-    binding: str,
-    listed: Iterable[int],
-    variables: dict[str, str],
-    launcher: str,
+    mechanism: str, binding: str, cpus: Iterable[int], variables: str, launcher: str
 ) -> None:
     name, _, places = mechanism.partition(" ")
     mapping = Mapping("m", "pcores", binding, name, places or None)
-    launch = launched(case(mapping=mapping, mechanism=name, cpus=tuple(listed), resources="2c,1t"))
-    binds = {
-        variable: value
-        for variable, value in launch.environment.items()
-        if variable.startswith(("KMP_", "OMP_P"))
-    }
-    assert binds == variables
+    launch = launched(case(mapping=mapping, mechanism=name, cpus=tuple(cpus), resources="2c,1t"))
+    set_to = [f"{variable}={value}" for variable, value in launch.environment.items()]
+    binds = [words for words in set_to if words.startswith(("KMP_", "OMP_P"))]
+    assert sorted(binds) == sorted(variables.split())
     assert " ".join(launch.launcher).removeprefix("/usr/bin/") == launcher
 
 
@@ -316,34 +280,31 @@ def started(mapping: Mapping, mpi: str, ranks: int = 2, **app: object) -> tuple[
     return case, build_launch(case, Path("/bin/demo-mpi"), {}, TOOLS)
 
 
+MPIRUN = "/usr/bin/mpirun --bind-to none --map-by slot:OVERSUBSCRIBE"
+SRUN = "/usr/bin/srun --cpu-bind=none --overlap -n 2"
+HERE, FIRST, SECOND = "/bin/demo-mpi -s 10", "/usr/bin/taskset -c 0-3", "/usr/bin/taskset -c 4-7"
+
+
 @pytest.mark.parametrize(
     ("mapping", "mpi", "expected"),
     [
         (
             *(CORES, "openmpi"),
-            "OMP_PROC_BIND=close /usr/bin/mpirun --bind-to none --map-by slot:OVERSUBSCRIBE -n 1 "
-            "env 'OMP_PLACES={0},{1}' /usr/bin/taskset -c 0-1 /bin/demo-mpi -s 10 : -n 1 env "
-            "'OMP_PLACES={2},{3}' /usr/bin/taskset -c 2-3 /bin/demo-mpi -s 10",
+            f"OMP_PROC_BIND=close {MPIRUN} -n 1 env 'OMP_PLACES={{0}},{{1}}' /usr/bin/taskset -c "
+            f"0-1 {HERE} : -n 1 env 'OMP_PLACES={{2}},{{3}}' /usr/bin/taskset -c 2-3 {HERE}",
         ),
         (
             *(Mapping("m", "cores", "set", ranks_by="kind"), "mpich"),
-            "/usr/bin/mpiexec -bind-to none -launcher fork -n 1 /usr/bin/taskset -c 0-3 "
-            "/bin/demo-mpi -s 10 : -n 1 /usr/bin/taskset -c 4-7 /bin/demo-mpi -s 10",
+            "/usr/bin/mpiexec -bind-to none -launcher fork "
+            f"-n 1 {FIRST} {HERE} : -n 1 {SECOND} {HERE}",
         ),
         # Ranks with the same words are counted.
-        (
-            *(UNPINNED, "openmpi"),
-            "/usr/bin/mpirun --bind-to none --map-by slot:OVERSUBSCRIBE -n 2 /bin/demo-mpi -s 10",
-        ),
-        (
-            *(UNPINNED, "srun"),
-            "/usr/bin/srun --cpu-bind=none --overlap -n 2 /bin/demo-mpi -s 10",
-        ),
+        (UNPINNED, "openmpi", f"{MPIRUN} -n 2 {HERE}"),
+        (UNPINNED, "srun", f"{SRUN} {HERE}"),
         (
             *(Mapping("m", "cores", "set"), "srun"),
-            "/usr/bin/srun --cpu-bind=none --overlap -n 2 sh -c 'case $SLURM_PROCID in 0) exec "
-            "/usr/bin/taskset -c 0-3 /bin/demo-mpi -s 10;; 1) exec /usr/bin/taskset -c 4-7 "
-            "/bin/demo-mpi -s 10;; esac'",
+            f"{SRUN} sh -c 'case $SLURM_PROCID in 0) exec {FIRST} {HERE};; 1) exec {SECOND} "
+            f"{HERE};; esac'",
         ),
     ],
 )
