@@ -124,7 +124,6 @@ def test_caches_that_contradict_each_other_give_no_cpu_two_kinds(
 def halves(
     block: dict[str, str] | None = None,
     khz: tuple[int, ...] = (),
-    driver: str = "intel_pstate",
     **files: tuple[object, object],
 ) -> Machine:
     """Return four CPUs: of each file's two values 0-1 have the first, and 2-3 the second.
@@ -141,7 +140,7 @@ def halves(
             for half, cpus in enumerate(halves)
         },
         policies={
-            cpus: policy(khz[half], (*khz, None, None)[half + 2], driver)
+            cpus: policy(khz[half], (*khz, None, None)[half + 2])
             for half, cpus in enumerate(halves)
             if khz
         },
@@ -171,7 +170,7 @@ TWO_KINDS, ONE_KIND = {"P": "0-1", "E": "2-3"}, {"P": "0-3"}
         (
             Machine(
                 singles("0-7"),
-                cpus={cpus: arm_part(0xD00 + tier, tier) for cpus, tier in TIERS.items()},
+                cpus={cpus: arm_part(0xD00 + tier // 8, tier) for cpus, tier in TIERS.items()},
             ),
             {"P": "4-7", "E": "2-3", "LP-E": "0-1"},
             "",
@@ -221,7 +220,7 @@ TWO_KINDS, ONE_KIND = {"P": "0-1", "E": "2-3"}, {"P": "0-3"}
         ),
         # CPUs of equal performance are one kind, whatever their frequencies.
         (
-            halves(khz=STEP, driver="cppc_cpufreq", highest=(100, 100)),
+            halves(khz=STEP, highest=(100, 100)),
             ONE_KIND,
             "; no step of more than 10 % in acpi_cppc/highest_perf 100",
         ),
@@ -229,7 +228,7 @@ TWO_KINDS, ONE_KIND = {"P": "0-1", "E": "2-3"}, {"P": "0-3"}
         # nothing of the cores report one capacity for all.
         (halves(capacity=(1024, 512)), TWO_KINDS, ""),
         (halves(capacity=(1024, 1024), highest=(100, 50)), TWO_KINDS, ""),
-        (halves(khz=STEP, driver="cppc_cpufreq", capacity=(1024, 1024)), TWO_KINDS, ""),
+        (halves(khz=STEP, capacity=(1024, 1024)), TWO_KINDS, ""),
         (
             halves(khz=STEP, midr=(midr(0xD0B), midr(0xD05)), capacity=(1024, 1024)),
             TWO_KINDS,
@@ -262,29 +261,27 @@ def test_values_make_kinds_where_they_agree(
 
 
 @pytest.mark.parametrize(
-    ("blocks", "told"),
+    ("machine", "told"),
     [
-        (({"marchid": "0x1"}, {"marchid": "0x2"}), "marchid 0x1, isa that all have"),
-        (VECTORS, "with zvl256b"),
-        (({}, IMACV), "isa with v"),
+        (
+            halves(IMAC, blocks=({"marchid": "0x1"}, {"marchid": "0x2"})),
+            "marchid 0x1, isa that all",
+        ),
+        (halves(IMAC, blocks=VECTORS), "with zvl256b"),
+        (halves(IMAC, blocks=({}, IMACV)), "isa with v"),
+        (halves(midr=(midr(0xD0B), midr(0xD05))), "nothing tells which are the faster"),
         # A hart without instructions is no evidence.
-        (({}, {"isa": "", "marchid": "0x2"}), "has no isa of some CPUs"),
-        (({}, {"isa": "\x1b", "marchid": "0x2"}), "has no isa of some CPUs"),
+        (halves(IMAC, blocks=({}, {"isa": "", "marchid": "0x2"})), "has no isa of some CPUs"),
+        (halves(IMAC, blocks=({}, {"isa": "\x1b", "marchid": "0x2"})), "has no isa of some CPUs"),
     ],
 )
-def test_risc_v_cores_that_nothing_ranks_are_one_kind_with_a_note(
-    tmp_path: Path, blocks: tuple[dict[str, str], dict[str, str]], told: str
+def test_cores_that_differ_and_that_nothing_ranks_are_one_kind_with_a_note(
+    tmp_path: Path, machine: Machine, told: str
 ) -> None:
-    topology = topology_of(tmp_path, halves(IMAC, blocks=blocks))
+    topology = topology_of(tmp_path, machine)
     assert kinds(topology) == ONE_KIND
     assert noted(topology, told)
     assert "no isa" in told or noted(topology, told, "--kinds", "treated as one kind")
-
-
-def test_parts_that_nothing_ranks_are_one_kind_with_a_note(tmp_path: Path) -> None:
-    topology = topology_of(tmp_path, halves(midr=(midr(0xD0B), midr(0xD05))))
-    assert kinds(topology) == ONE_KIND
-    assert noted(topology, "nothing tells which are the faster")
 
 
 def test_evidence_names_the_file_that_a_reviewer_can_look_at(tmp_path: Path) -> None:

@@ -348,8 +348,9 @@ def test_what_a_node_cannot_give_to_each_rank_is_left_out(
 def test_threads_of_a_rank_may_outnumber_its_cpus_where_that_is_meant() -> None:
     wide = divided("pcores set order", EIGHT, 2, 4, oversubscribe=True)
     assert wide == ((0, 1), (2, 3))
-    with pytest.raises(CannotMapError):
-        divided("pcores pin order", EIGHT, 2, 4, oversubscribe=True)
+    for words, threads in (("pcores pin order", 4), ("cores pin kind", 5)):
+        with pytest.raises(CannotMapError):
+            divided(words, EIGHT, 2, threads, oversubscribe=True)
     # Of a selection that only orders CPUs, ranks get no more than their threads.
     few, fewer = (
         divided("compact set kind", EIGHT, 2, threads, oversubscribe=True) for threads in (3, 5)
