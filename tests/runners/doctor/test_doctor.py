@@ -618,7 +618,7 @@ def test_a_governor_that_may_not_be_set_has_the_exact_grant(reachable: Path) -> 
     assert f"no permission to write {POLICY}0/energy_performance_preference" in found.why
 
 
-def test_instructions_that_only_some_cpus_have_are_told_with_the_programs_built_for_them(
+def test_instructions_of_some_cpus_are_told_with_the_programs_built_for_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     blocks = {"0-1": {"flags": "fpu avx512f avx512vl"}, "2-3": {"flags": "fpu"}}

@@ -306,7 +306,7 @@ ZEN4_AND_4C = Machine(
 )
 
 
-def test_a_step_between_amds_cores_of_one_family_is_told_with_the_words_that_name_them(
+def test_a_step_between_amds_cores_of_one_family_is_told_with_the_option(
     tmp_path: Path,
 ) -> None:
     root = build_tree(tmp_path, ZEN4_AND_4C)

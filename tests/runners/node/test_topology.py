@@ -48,7 +48,7 @@ def noted(topology: Topology, words: str) -> bool:
     return any(words in note for note in topology.notes)
 
 
-def test_siblings_that_are_not_listed_follow_from_caches_then_from_cpuinfo_then_from_nothing(
+def test_siblings_that_are_not_listed_follow_from_caches_then_from_cpuinfo(
     tmp_path: Path,
 ) -> None:
     found = read_topology(build_tree(tmp_path, "mtl-m-2"))

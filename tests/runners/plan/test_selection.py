@@ -55,19 +55,16 @@ def test_mappings_tell_that_threads_do_not_move_over_isolated_cpus() -> None:
     [
         # The published mappings on the published node.
         (I9, "all", "none", 8, range(24)),
-        (I9, "pcores", "set", 8, range(8)),
         (I9, "pcores", "pin", 8, range(8)),
         (I9, "pcores", "pin", 2, (0, 1)),
         (I9, "ecores", "set", 2, range(8, 24)),
         (I9, "ecores", "pin", 8, range(8, 16)),
         # Threads are split evenly over the kinds.
         (I9, "mixed", "pin", 8, (0, 1, 2, 3, 8, 9, 10, 11)),
-        (I9, "mixed", "pin", 3, (0, 1, 8)),
         (ULTRA, "mixed", "pin", 8, (0, 2, 4, 5, 6, 7, 8, 9)),
         (I9, "mixed", "pin", 20, (*range(8), *range(8, 20))),
         # Siblings first, or packages, or modules of E-cores, in turn.
         (SERVER, "compact", "pin", 4, (0, 4, 1, 5)),
-        (SERVER, "spread", "pin", 4, (0, 2, 1, 3)),
         (SERVER, "spread", "pin", 8, (0, 2, 1, 3, 4, 6, 5, 7)),
         (I9, "spread", "pin", 13, (*range(8), 8, 12, 16, 20, 9)),
         # Pairs on one CPU, in one cluster, across kinds or packages.
@@ -81,7 +78,6 @@ def test_mappings_tell_that_threads_do_not_move_over_isolated_cpus() -> None:
         (SERVER, "same-cluster", "pin", 4, (0, 1, 2, 3)),
         # Both cores of a pair are of one kind, and P-cores come first.
         (TWO_L3S, "same-cluster", "pin", 12, (5, 6, 7, 8, 15, 16, 17, 18, 0, 1, 2, 3)),
-        (I9, "across-kinds", "pin", 4, (0, 8, 1, 9)),
         (ULTRA, "across-kinds", "pin", 4, (0, 4, 2, 5)),
         (I9, "across-kinds", "set", 2, (0, 8)),
         (SERVER, "across-packages", "pin", 4, (0, 2, 1, 3)),
@@ -162,7 +158,6 @@ ONE_EACH = "no core kind has two clusters, of which one could be left out"
         (I9, "half-clusters", 17, "17 threads need 17 CPUs; half-clusters has 16 here (0-15)"),
         (I9, "lpecores", 1, "the node has no LP-E-cores"),
         (SERVER, "ecores", 1, "the node has no E-cores"),
-        (SERVER, "ecpus", 1, "the node has no E-cores"),
         (I9, "lpecpus", 1, "the node has no LP-E-cores"),
         (topology([("0", "E", 0)]), "pcpus", 1, "the node has no P-cores"),
         (NO_E, "mixed", 2, "the node has no E-cores"),
@@ -220,8 +215,8 @@ def test_every_mapping_gives_enough_allowed_distinct_cpus_or_a_reason(
     except CannotMapError as reason:
         assert str(reason)
         return
-    each = 2 if selection == "same-cpu" else 1
-    assert set(Counter(found).values()) == {each} or (threads % 2 and each == 2)
+    threads_a_cpu = 2 if selection == "same-cpu" else 1
+    assert set(Counter(found).values()) == {threads_a_cpu} or (threads % 2 and threads_a_cpu == 2)
     assert len(found) >= threads
     assert set(found) <= set(node.allowed)
     if binding == "pin":
@@ -259,9 +254,9 @@ def test_some_cores_of_each_kind_remain_and_what_shares_a_cache_stays_together(
     assert len(set(kept)) == len(kept)
     assert {cores[cpu][0] for cpu in kept} == {cores[cpu][0] for cpu in some}
     if l2 < count:
-        for one, other in combinations(sorted(some), 2):
-            if cores[one][0] == cores[other][0] and one // l2 == other // l2:
-                assert (one in kept) is (other in kept)
+        for cpu, second in combinations(sorted(some), 2):
+            if cores[cpu][0] == cores[second][0] and cpu // l2 == second // l2:
+                assert (cpu in kept) is (second in kept)
 
 
 EIGHT = topology([(str(cpu), "P" if cpu < 4 else "E", 0) for cpu in range(8)])
@@ -279,7 +274,6 @@ def divided(words: str, node: Topology, ranks: int, threads: int, **more: bool) 
     [
         # The table of docs/ranks.md.
         ("cores pin", EIGHT, 2, 2, ((0, 1), (2, 3))),
-        ("cores pin order", EIGHT, 2, 2, ((0, 1), (2, 3))),
         ("cores pin spread", EIGHT, 2, 2, ((0, 2), (1, 3))),
         ("cores pin kind", EIGHT, 2, 2, ((0, 1), (4, 5))),
         # The same CPUs as one team, whatever the number of ranks.
@@ -290,20 +284,16 @@ def divided(words: str, node: Topology, ranks: int, threads: int, **more: bool) 
         # A kind is dealt to until it has no more room.
         ("cores pin kind", EIGHT, 3, 2, ((0, 1), (4, 5), (2, 3))),
         ("cores pin kind", I9, 5, 2, ((0, 1), (8, 9), (2, 3), (10, 11), (4, 5))),
-        ("cores pin cluster", I9, 3, 2, ((8, 9), (12, 13), (16, 17))),
         ("cores pin cluster", I9, 5, 2, ((8, 9), (12, 13), (16, 17), (20, 21), (10, 11))),
         # Shares of all CPUs.
         ("cores set order", EIGHT, 2, 1, ((0, 1, 2, 3), (4, 5, 6, 7))),
         ("cores set order", EIGHT, 3, 1, ((0, 1, 2), (3, 4), (5, 6, 7))),
-        ("pcores set spread", EIGHT, 2, 2, ((0, 2), (1, 3))),
         ("cores set kind", I9, 2, 4, (tuple(range(8)), tuple(range(8, 24)))),
         # Selections that only order CPUs give as many as there are threads, however divided.
-        ("compact set order", EIGHT, 2, 2, ((0, 1), (2, 3))),
         ("compact set kind", EIGHT, 2, 2, ((0, 1), (4, 5))),
         ("spread set kind", EIGHT, 3, 1, ((0,), (4,), (1,))),
         ("compact set kind", ULTRA, 2, 2, ((0, 1), (4, 5))),
         ("compact set cluster", I9, 2, 2, ((8, 9), (12, 13))),
-        ("same-cluster set cluster", I9, 2, 2, ((8, 9), (12, 13))),
         # Siblings stay together, the first CPUs of the cores before the second ones.
         ("pcpus pin order", SERVER, 2, 4, ((0, 1, 4, 5), (2, 3, 6, 7))),
         ("pcpus pin order", SERVER, 2, 2, ((0, 1), (2, 3))),
