@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import re
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from base.errors import StudyError
+from base.errors import ShortageError, StudyError
 from runners.host.lock import is_locked, lock_folders, node_lock
 from tests.support.processes import ended
 from tests.support.tools import ROOT, missing, need_tool
@@ -184,110 +185,62 @@ def test_a_folder_with_two_names_is_locked_once(tmp_path: Path, shared: Path) ->
         assert is_locked(tmp_path)
 
 
-# flock(2) and open(2) of a folder fail with the errors in the environment.
-SHIM = """
-#define _GNU_SOURCE
-#include <dlfcn.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
+def refuse(monkeypatch: pytest.MonkeyPatch, call: str, error: int, folder: Path) -> None:
+    """Make flock(2) or open(2) of a folder fail."""
+    module: object = {"flock": fcntl, "open": os}[call]
+    real: Callable[..., object] = getattr(module, call)
 
-static int refused(const char *call, const char *path) {
-    if (!getenv(call) || !strstr(path, getenv("SHIM_FOLDER"))) return 0;
-    errno = atoi(getenv(call));
-    return 1;
-}
+    def refused(target: int | str | Path, *words: object, **named: object) -> object:
+        path = f"/proc/self/fd/{target}" if isinstance(target, int) else target
+        if Path(path).resolve() == folder:
+            raise OSError(error, os.strerror(error))
+        return real(target, *words, **named)
 
-int flock(int descriptor, int operation) {
-    char name[64], path[PATH_MAX] = "";
-    snprintf(name, sizeof name, "/proc/self/fd/%d", descriptor);
-    if (readlink(name, path, sizeof path - 1) > 0 && refused("SHIM_FLOCK", path)) return -1;
-    return ((int (*)(int, int))dlsym(RTLD_NEXT, "flock"))(descriptor, operation);
-}
-
-#define OPEN(symbol) \\
-    int symbol(const char *path, int flags, ...) { \\
-        va_list more; \\
-        va_start(more, flags); \\
-        mode_t mode = va_arg(more, mode_t); \\
-        va_end(more); \\
-        if ((flags & O_DIRECTORY) && refused("SHIM_OPEN", path)) return -1; \\
-        int (*real)(const char *, int, ...); \\
-        *(void **)&real = dlsym(RTLD_NEXT, #symbol); \\
-        return real(path, flags, mode); \\
-    }
-OPEN(open)
-OPEN(open64)
-"""
-TAKE = """
-import sys
-from pathlib import Path
-from base.errors import UserError
-from runners.host.lock import node_lock
-try:
-    with node_lock(Path(sys.argv[1])):
-        print("locked")
-except UserError as error:
-    print(f"{type(error).__name__}: {error}")
-"""
+    monkeypatch.setattr(module, call, refused)
 
 
-@pytest.fixture(scope="module")
-def shim(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Give a library that makes system calls fail, to be preloaded (ld.so(8))."""
-    folder = tmp_path_factory.mktemp("shim")
-    (folder / "shim.c").write_text(SHIM)
-    command = [need_tool("cc"), "-shared", "-fPIC", "-o", "shim.so", "shim.c", "-ldl"]
-    subprocess.run(command, cwd=folder, check=True)
-    return folder / "shim.so"
+CANNOT = "this node cannot be locked against another pinstudy: {}: "
+SHORT = "this node could not be locked: "
 
 
-def taking(
-    root: Path, shim: Path, call: str, error: int, folder: Path, before: tuple[str, ...] = ()
-) -> str:
-    """Return what another process says that takes the lock while a call fails for a folder."""
-    preload = {"LD_PRELOAD": str(shim), "SHIM_FOLDER": str(folder), f"SHIM_{call}": str(error)}
-    command = [*before, sys.executable, "-c", TAKE, str(root)]
-    said = subprocess.check_output(command, cwd=ROOT, env=os.environ | preload, text=True)
-    return said.removesuffix("\n")
-
-
-CANNOT = "StudyError: this node cannot be locked against another pinstudy: {}: "
-SHORT = "ShortageError: this node could not be locked: "
-
-
+@pytest.mark.parametrize("call", ["flock", "open"])
 @pytest.mark.parametrize(
-    ("call", "error", "start"),
+    ("error", "kind", "start"),
     [
-        *(("FLOCK", error, CANNOT) for error in (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)),
-        *(("OPEN", error, CANNOT) for error in (errno.EIO, errno.EACCES)),
-        *((call, errno.EMFILE, SHORT) for call in ("FLOCK", "OPEN")),
-        *(("OPEN", error, SHORT) for error in (errno.ENFILE, errno.ENOMEM)),
+        *(
+            (error, StudyError, CANNOT)
+            for error in (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EIO, errno.EACCES)
+        ),
+        *((error, ShortageError, SHORT) for error in (errno.EMFILE, errno.ENFILE, errno.ENOMEM)),
     ],
 )
 def test_a_node_whose_folders_cannot_be_locked_is_refused_in_one_line(
-    tmp_path: Path, shared: Path, shim: Path, call: str, error: int, start: str
+    shared: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    call: str,
+    error: int,
+    kind: type[Exception],
+    start: str,
 ) -> None:
-    said = taking(tmp_path, shim, call, error, shared)
-    assert said.startswith(start.format(shared) + os.strerror(error))
-    assert "\n" not in said
-    assert not is_locked(tmp_path)
+    root = shared.parents[1]
+    with monkeypatch.context() as patch:
+        refuse(patch, call, error, shared)
+        with pytest.raises(kind) as refused, node_lock(root):
+            pass
+    assert str(refused.value).startswith(start.format(shared) + os.strerror(error))
+    assert "\n" not in str(refused.value)
+    assert not is_locked(root)
 
 
 def test_where_one_folder_cannot_be_locked_another_excludes(
-    tmp_path: Path, shared: Path, shim: Path
+    tmp_path: Path, shared: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if os.geteuid() != 0:
         missing("a network namespace of its own needs root")
     everybodys(tmp_path / "dev" / "shm")
-    elsewhere = (need_tool("unshare"), "--net")
-    assert taking(tmp_path, shim, "FLOCK", errno.ENOLCK, shared) == "locked"
-    with held_by_another(tmp_path) as holder:
-        said = taking(tmp_path, shim, "FLOCK", errno.ENOLCK, shared, elsewhere)
+    refuse(monkeypatch, "flock", errno.ENOLCK, shared)
+    assert not is_locked(tmp_path)
+    with held_by_another(tmp_path, (need_tool("unshare"), "--net")) as holder:
+        said = refusal(tmp_path)
         assert "another pinstudy is at work" in said
         assert f"process {holder.pid} of user" in said
