@@ -189,6 +189,10 @@ def test_a_library_of_the_programs_own_belongs_to_it(tmp_path: Path) -> None:
     assert after.digest != before.digest
     changed = [part for part in after.digests if after.digests[part] != before.digests[part]]
     assert changed == ["libown.so"]
+    # So does one that is preloaded.
+    preloading = ProgramReader(ENVIRONMENT | {"LD_PRELOAD": str(own)})
+    alone = compiled(tmp_path / "alone", MAIN)
+    assert read(alone, reader=preloading).paths["libown.so"] == own
 
 
 # Seconds by which the clock is ahead of the files: what was read is kept, or read again.
@@ -208,13 +212,6 @@ def test_a_library_that_is_found_earlier_than_before_is_another(
     library(folders[0] / "libown.so", 2)
     assert read(program, reader=reader).paths["libown.so"] == folders[0] / "libown.so"
     assert read(program, reader=reader).digest != before.digest
-
-
-def test_a_library_that_is_preloaded_belongs_to_the_program(tmp_path: Path) -> None:
-    own = library(tmp_path / "libpre.so", 1)
-    reader = ProgramReader(ENVIRONMENT | {"LD_PRELOAD": str(own)})
-    found = read(compiled(tmp_path / "program", MAIN), reader=reader)
-    assert found.paths["libpre.so"] == own
 
 
 def test_a_script_is_itself_and_its_interpreter_with_libraries(tmp_path: Path) -> None:

@@ -24,7 +24,6 @@ from tests.support.machines import intel_hybrid, l2, l3
 from tests.support.power_supplies import SUPPLIES, add_supply, unplug
 from tests.support.trees import CPU, RECORDINGS, build_tree, singles, spoilt, write
 
-# Recorded ones, and one of each vendor.
 RECORDED = [path.name.partition(".")[0] for path in RECORDINGS.glob("*.tar.xz")]
 SMALL = intel_hybrid(
     singles("0-3"),
@@ -46,10 +45,9 @@ def unpack(data: bytes, folder: Path) -> Path:
         for member in archive:
             assert member.isdir() or member.isreg()
             assert not member.name.startswith("/") and ".." not in member.name.split("/")
-            if member.isdir():
-                (folder / member.name).mkdir(parents=True, exist_ok=True)
+            path = folder / member.name
+            (path if member.isdir() else path.parent).mkdir(parents=True, exist_ok=True)
     for name, content in contents(data).items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(content)
     return folder / "node"
 
@@ -272,7 +270,7 @@ def spoilable(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Path
     return root, sorted(file for file in root.rglob("*") if file.is_file())
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=15)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=8)
 @given(data=st.data())
 def test_whatever_the_files_hold_the_snapshot_reads_as_they_do(
     spoilable: tuple[Path, list[Path]],

@@ -294,7 +294,7 @@ def battery(status: str, present: int = 1) -> dict[str, Any]:
         ([OFFLINE, PORT_OFFLINE, PORT_ONLINE, battery("Charging")], "mains"),
         ([OFFLINE, PORT_OFFLINE, PORT_OFFLINE, battery("Discharging")], "battery"),
         # 2 means online, too: an adapter of programmable voltage.
-        ([{"type_": "USB", "online": 2}, battery("Charging")], "mains"),
+        ([{"type_": "USB", "online": 2}, battery("Discharging")], "mains"),
         # Firmware that lists no adapter, or one that charges as offline.
         ([battery("Discharging")], "battery"),
         ([OFFLINE, battery("Charging")], "mains"),

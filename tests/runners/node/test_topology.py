@@ -28,7 +28,7 @@ from runners.node.topology import (
     topology_json,
 )
 from tests.runners.topologies import topology
-from tests.support.machines import INTEL, NUMA_BIG
+from tests.support.machines import INTEL, l3
 from tests.support.tools import need_tool
 from tests.support.trees import CPU, Machine, build_tree, siblings_apart, singles, spoilt, write
 
@@ -254,9 +254,15 @@ def test_how_near_two_cpus_are_is_what_they_share(tmp_path: Path) -> None:
     assert [near(0, 1), near(3, 2), near(1, 2)] == [SIBLINGS, SHARED_L2, SHARED_L3]
     assert [near(0, 4), near(0, 5)] == [SAME_NODE, ACROSS_PACKAGES]
     # NUMA nodes of a package are apart.
-    near = relations(read_topology(build_tree(tmp_path, NUMA_BIG)))
-    assert [near(0, 128), near(0, 7), near(0, 8)] == [SIBLINGS, SHARED_L3, SAME_NODE]
-    assert [near(0, 32), near(0, 64)] == [SAME_PACKAGE, ACROSS_PACKAGES]
+    server = Machine(
+        cores=siblings_apart("0-7", 8),
+        caches=tuple(cache for cpu in range(8) for cache in l3(f"{cpu},{cpu + 8}")),
+        packages={0: "0-3,8-11", 1: "4-7,12-15"},
+        nodes={0: "0-1,8-9", 1: "2-3,10-11", 2: "4-7,12-15"},
+    )
+    near = relations(read_topology(build_tree(tmp_path, server)))
+    assert [near(0, 8), near(0, 1)] == [SIBLINGS, SAME_NODE]
+    assert [near(0, 2), near(0, 4)] == [SAME_PACKAGE, ACROSS_PACKAGES]
 
 
 ISOLATED, TICKLESS = f"{CPU}/isolated", f"{CPU}/nohz_full"

@@ -10,7 +10,7 @@ from itertools import groupby, product
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from base.cpulist import parse_cpulist
@@ -497,6 +497,7 @@ def beside(*runners: CoRunner | None, node: Topology = I9, **changes: object) ->
     return plan(study(co_runners=runners, **changes), node)
 
 
+@settings(max_examples=40)
 @given(besides, st.sampled_from([GOVERNORS, GOVERNORS[:1]]))
 def test_every_mapping_stands_beside_every_co_runner_and_each_of_these_alone_once(
     runners: tuple[CoRunner | None, ...], governors: tuple[str, ...]
