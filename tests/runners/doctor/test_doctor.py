@@ -554,9 +554,7 @@ def test_mains_and_battery_are_told_with_the_platform_profile(tmp_path: Path) ->
     )
 
 
-def test_a_guest_says_once_what_its_host_has_and_that_kinds_may_be_declared(
-    tmp_path: Path,
-) -> None:
+def test_a_guest_says_once_what_its_host_has_and_that_kinds_may_be_declared(tmp_path: Path) -> None:
     root = build_tree(tmp_path, "kvm-guest")
     found = probe(open_node(root), False, EVERY_NAME)
     (told,) = (item for item in found if "platform profile" in item.why or "EPP" in item.why)

@@ -220,9 +220,7 @@ def test_what_another_place_has_marked_is_left_alone(temporary: Path, at_end: Ex
     assert len(list(temporary.iterdir())) == 2
 
 
-def test_neither_folders_of_other_names_nor_links_nor_others_are_removed(
-    temporary: Path,
-) -> None:
+def test_neither_folders_of_other_names_nor_links_nor_others_are_removed(temporary: Path) -> None:
     gone = replace(own_starter(), started=1)
     for name in ("pinstudy-x", "pinstudy-fuzz-abc", f"{gone}", f"pinstudy-{gone}", "kept"):
         (temporary / name).mkdir()

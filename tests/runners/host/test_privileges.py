@@ -179,11 +179,7 @@ def test_what_a_login_makes_is_never_everybodys_to_write(
         "drop_privileges(print, {}); print(os.umask(0), os.getresuid())"
     )
     done = started(
-        [root / ".venv/bin/python", "-c", script],
-        cwd=root,
-        user=user,
-        group=user,
-        extra_groups=(),
+        [root / ".venv/bin/python", "-c", script], cwd=root, user=user, group=user, extra_groups=()
     )
     assert done.stdout == f"{kept} {(user, user, user)}\n"
 

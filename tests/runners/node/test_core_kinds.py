@@ -122,9 +122,7 @@ def test_caches_that_contradict_each_other_give_no_cpu_two_kinds(
 
 
 def halves(
-    block: dict[str, str] | None = None,
-    khz: tuple[int, ...] = (),
-    **files: tuple[object, object],
+    block: dict[str, str] | None = None, khz: tuple[int, ...] = (), **files: tuple[object, object]
 ) -> Machine:
     """Return four CPUs: of each file's two values 0-1 have the first, and 2-3 the second.
 
@@ -229,11 +227,7 @@ TWO_KINDS, ONE_KIND = {"P": "0-1", "E": "2-3"}, {"P": "0-3"}
         (halves(capacity=(1024, 512)), TWO_KINDS, ""),
         (halves(capacity=(1024, 1024), highest=(100, 50)), TWO_KINDS, ""),
         (halves(khz=STEP, capacity=(1024, 1024)), TWO_KINDS, ""),
-        (
-            halves(khz=STEP, midr=(midr(0xD0B), midr(0xD05)), capacity=(1024, 1024)),
-            TWO_KINDS,
-            "",
-        ),
+        (halves(khz=STEP, midr=(midr(0xD0B), midr(0xD05)), capacity=(1024, 1024)), TWO_KINDS, ""),
         (halves(khz=STEP), TWO_KINDS, ""),
         # RISC-V: vectors of unlike length are ranked by capacity, equal cores by frequency.
         (
@@ -306,9 +300,7 @@ ZEN4_AND_4C = Machine(
 )
 
 
-def test_a_step_between_amds_cores_of_one_family_is_told_with_the_option(
-    tmp_path: Path,
-) -> None:
+def test_a_step_between_amds_cores_of_one_family_is_told_with_the_option(tmp_path: Path) -> None:
     root = build_tree(tmp_path, ZEN4_AND_4C)
     topology = read_topology(root)
     assert kinds(topology) == {"P": "0-11"}

@@ -187,10 +187,7 @@ ZONE = {"zone": "intel-rapl:0", "domain": "package-0"}
         # A node that a test models is a virtual one.
         ({}, {"node": None}),
         ({"sys/module/pinstudy_vnode/initstate": "live"}, {"node": "virtual"}),
-        (
-            {"sys/firmware/devicetree/base/pinstudy-virtual-node/name": "live"},
-            {"node": "virtual"},
-        ),
+        ({"sys/firmware/devicetree/base/pinstudy-virtual-node/name": "live"}, {"node": "virtual"}),
     ],
 )
 def test_facts_are_what_the_kernels_files_say(

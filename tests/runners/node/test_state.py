@@ -9,13 +9,7 @@ import pytest
 
 from base.reading import Reading, Unavailable
 from runners.host.tree import Tree
-from runners.node.cpufreq import (
-    Cpufreq,
-    dynamic_epp,
-    dynamic_epp_off,
-    governor_label,
-    read_cpufreq,
-)
+from runners.node.cpufreq import Cpufreq, dynamic_epp, dynamic_epp_off, governor_label, read_cpufreq
 from runners.node.node import open_node, read_state, state_changes
 from runners.node.power_supply import read_power_supply
 from tests.support.machines import INTEL, policy

@@ -48,9 +48,7 @@ def noted(topology: Topology, words: str) -> bool:
     return any(words in note for note in topology.notes)
 
 
-def test_siblings_that_are_not_listed_follow_from_caches_then_from_cpuinfo(
-    tmp_path: Path,
-) -> None:
+def test_siblings_that_are_not_listed_follow_from_caches_then_from_cpuinfo(tmp_path: Path) -> None:
     found = read_topology(build_tree(tmp_path, "mtl-m-2"))
     assert cores(found) == ["0-1", "2-3", *(str(cpu) for cpu in range(4, 14))]
     assert {core.package for core in found.cores} == {0}
@@ -128,9 +126,7 @@ def test_a_server_has_its_packages_and_numa_nodes(tmp_path: Path) -> None:
         assert set(part.cpus) <= set(online)
 
 
-def test_without_an_online_list_the_switches_and_folders_of_the_cpus_decide(
-    tmp_path: Path,
-) -> None:
+def test_without_an_online_list_the_switches_and_folders_of_the_cpus_decide(tmp_path: Path) -> None:
     root = build_tree(tmp_path, "synthetic-forest")
     (root / CPU / "online").unlink()
     found = read_topology(root)

@@ -20,16 +20,7 @@ from runners.plan.command_line import build_launch, program_arguments
 from runners.plan.launch import Launch
 from runners.plan.mpi import multiple_programs, root_problem, started_ranks
 from runners.plan.plan import Plan, make_plan
-from tests.runners.cases import (
-    DEMO,
-    LIBGOMP,
-    PCORES_PIN,
-    PCORES_SET,
-    SMALL,
-    UNPINNED,
-    case,
-    study,
-)
+from tests.runners.cases import DEMO, LIBGOMP, PCORES_PIN, PCORES_SET, SMALL, UNPINNED, case, study
 from tests.runners.topologies import topology
 
 TOOLS = {

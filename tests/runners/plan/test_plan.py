@@ -202,12 +202,7 @@ def test_other_cpus_make_another_case() -> None:
 
 
 def test_a_mapping_s_variables_count_before_the_study_s_the_build_s_and_the_app_s() -> None:
-    last = {
-        "a": "app demo",
-        "b": "build libgomp",
-        "s": "study demo",
-        "m": "mapping pcores-pin",
-    }
+    last = {"a": "app demo", "b": "build libgomp", "s": "study demo", "m": "mapping pcores-pin"}
     # Each source sets the variables whose names have its letter, to the letter.
     names = ("a", "ab", "as", "am", "absm", "bs", "bm", "sm", "s")
     sets = {by: tuple((name, by) for name in names if by in name) for by in last}

@@ -33,8 +33,7 @@ TWO_L3S = topology(
     [(str(cpu), "P" if cpu % 10 > 4 else "E", 0) for cpu in range(20)], [(3, "0-9"), (3, "10-19")]
 )
 INTERLEAVED = topology(
-    [(str(cpu), "P", cpu % 2) for cpu in range(8)],
-    [(3, "0,2"), (3, "4,6"), (3, "1,3"), (3, "5,7")],
+    [(str(cpu), "P", cpu % 2) for cpu in range(8)], [(3, "0,2"), (3, "4,6"), (3, "1,3"), (3, "5,7")]
 )
 MIXED_UP = topology([("0", "E", 0), ("1", "", 0), ("2-3", "P", 0)])
 
