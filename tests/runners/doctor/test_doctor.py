@@ -517,15 +517,24 @@ def test_what_a_recorded_node_has_is_told_with_what_would_help(
     assert found.grant.startswith(grant) and bool(found.grant) == bool(grant)
 
 
-def test_a_mask_is_a_remedy_only_for_cpus_that_are_not_isolated(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("allowed", "grant"),
+    [
+        # A login shell: no mask helps. A job has fewer of the other CPUs, too.
+        ((0, 2, 3), ISOLCPUS),
+        ((0,), "taskset -pc 0,2-3 $$"),
+    ],
+)
+def test_a_mask_is_a_remedy_only_for_cpus_that_are_not_isolated(
+    tmp_path: Path, allowed: tuple[int, ...], grant: str
+) -> None:
     root = build_tree(tmp_path, FOUR)
     write(root, f"{CPU}/isolated", "1")
     node = open_node(root)
-    # A job that has fewer of the other CPUs, too.
-    restricted = replace(node, topology=replace(node.topology, allowed=(0,)))
+    restricted = replace(node, topology=replace(node.topology, allowed=allowed))
     (found,) = probe(restricted, False, ["cpus"])
     assert found.state == "limited" and "isolated" in found.reason
-    assert found.grant.startswith("taskset -pc 0,2-3 $$")
+    assert found.grant.startswith(grant)
 
 
 def test_an_affinity_mask_names_the_cpus_that_are_missing() -> None:
@@ -563,8 +572,9 @@ def test_a_guest_says_once_what_its_host_has_and_that_kinds_may_be_declared(tmp_
     kinds = ask(root, "core-kinds", live=False)
     assert (kinds.state, kinds.hinders) == ("limited", True)
     assert "--kinds" in kinds.grant
-    (declared,) = probe(open_node(root, "P=0,E=1"), False, ["core-kinds"])
+    (declared,) = probe(open_node(root, "P=0-1"), False, ["core-kinds"])
     assert declared.state == "ok"
+    (declared,) = probe(open_node(root, "P=0,E=1"), False, ["core-kinds"])
     assert declared.reason.startswith("P 0: declared by --kinds P=0,E=1; E 1: ")
 
 

@@ -216,6 +216,7 @@ TWO_KINDS, ONE_KIND = {"P": "0-1", "E": "2-3"}, {"P": "0-3"}
             TWO_KINDS,
             "base_frequency",
         ),
+        (halves(INTEL, STEP, highest=(255, 50)), ONE_KIND, "no two signs agree"),
         # CPUs of equal performance are one kind, whatever their frequencies.
         (
             halves(khz=STEP, highest=(100, 100)),

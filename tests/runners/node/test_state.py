@@ -70,8 +70,11 @@ def test_a_policy_may_scale_several_cpus_and_leave_others(tmp_path: Path) -> Non
 def test_a_governor_that_is_not_in_force_or_not_offered_is_told_with_what_is(
     tmp_path: Path,
 ) -> None:
-    cpufreq = cpufreq_of(tmp_path, {f"{POLICIES}/policy3/scaling_governor": "performance"})
-    assert cpufreq.offer_problem("performance", range(4)) is None
+    # A governor in force need not be offered.
+    files = {"policy3/scaling_governor": "performance", "policy2/scaling_available_governors": "x"}
+    cpufreq = cpufreq_of(tmp_path, {f"{POLICIES}/{name}": text for name, text in files.items()})
+    assert cpufreq.offer_problem("powersave", (2,)) is None
+    assert cpufreq.offer_problem("performance", (0, 1, 3)) is None
     assert cpufreq.offer_problem("ondemand", (0, 1)) == (
         "intel_pstate does not offer the governor ondemand on CPUs 0 "
         "(but performance and powersave)"
