@@ -1,9 +1,23 @@
-"""A node with all settings that a study may ask for, and values of each."""
+"""A node with all settings that a study may ask for, and values of each.
+
+As a program, it switches them without end, to be killed by a test:
+
+    python -m tests.runners.settings.factors ROOT SEED
+
+What is done between two runs of a study is done here back to back, so that a kill at a random
+moment hits the journal and the writes and not the programs between them.
+"""
 
 from __future__ import annotations
 
+import random
+import sys
 from pathlib import Path
 
+from configs.settings import Settings, settings_of
+from runners.node.discovery import read_topology
+from runners.settings.node_settings import NodeSettings
+from tests.support.governors import GovernorsAlone
 from tests.support.trees import CPU, write
 
 ENERGY_AWARE = "proc/sys/kernel/sched_energy_aware"
@@ -64,3 +78,43 @@ def all_settings(root: Path) -> dict[str, str]:
     files = [root / path for path in (ENERGY_AWARE, ITMT, CACHE_AWARE)]
     files += [path for folder in folders for path in folder.rglob("*")]
     return {str(path.relative_to(root)): path.read_text() for path in files if path.is_file()}
+
+
+def some_settings(choice: random.Random) -> tuple[str, Settings]:
+    """Return a governor with settings that are possible under it."""
+    governor = choice.choice(["performance", "powersave", "current"])
+    names = choice.sample(sorted(VALUES), choice.randrange(len(VALUES) + 1))
+    values = {name: choice.choice(VALUES[name]) for name in names}
+    return ("powersave" if "epp" in values else governor), settings_of(**values)
+
+
+def main(root: Path, seed: int) -> None:
+    choice = random.Random(seed)
+    topology = read_topology(root)
+    while True:
+        settings = NodeSettings(root, topology, environment={})
+        try:
+            for _ in range(choice.randrange(1, 6)):
+                kind = choice.choice(topology.kinds)
+                cpus = choice.choice([topology.online, kind.cpus, kind.cpus[:2]])
+                governor, asked = some_settings(choice)
+                problem = settings.apply(governor, asked, cpus)
+                assert problem is None, problem
+                print(governor, asked.words, flush=True)
+        finally:
+            settings.restore()
+
+
+def text(root: Path, path: str) -> str:
+    """Return what a file of a node says."""
+    return (root / path).read_text().strip()
+
+
+def put_back(settings: NodeSettings | GovernorsAlone) -> None:
+    """End a study: all that it has changed is as before, and its journal is gone."""
+    done = settings.restore()
+    assert done is not None and done.problems == {}
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), int(sys.argv[2]))

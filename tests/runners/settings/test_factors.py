@@ -6,12 +6,16 @@ from pathlib import Path
 
 import pytest
 
+from base.reading import Unavailable
 from configs.settings import AS_IT_IS, NAMES, settings_of
 from configs.site import GovernorRule, SchedulerRule, Site
+from runners.host.tree import Tree
 from runners.node.discovery import read_topology
 from runners.node.node import state_changes
+from runners.settings.files import put_in_force, read_scaling
 from runners.settings.node_settings import NodeSettings
-from runners.settings.registry import FACTORS
+from runners.settings.registry import FACTORS, is_valid
+from runners.settings.setting import SettingFile
 from tests.runners.settings.factors import (
     CACHE_AWARE,
     MMIO,
@@ -21,16 +25,20 @@ from tests.runners.settings.factors import (
     VALUES,
     all_settings,
     distinct_settings,
+    put_back,
+    text,
 )
 from tests.support.trees import CPU, build_tree, write
 
 # The P-cores and the E-cores of an i9-14900K without SMT.
 PCORES, ECORES, ALL = tuple(range(8)), tuple(range(8, 24)), tuple(range(24))
 UPPER = "constraint_0_power_limit_uw"
+POLICY = f"/{CPU}/cpufreq/policy3"
+GOVERNOR = f"{POLICY}/scaling_governor"
 
 
 @pytest.fixture
-def root(tmp_path: Path) -> Path:
+def node(tmp_path: Path) -> Path:
     root = build_tree(tmp_path, "i9-14900k-noht")
     distinct_settings(root)
     return root
@@ -38,10 +46,6 @@ def root(tmp_path: Path) -> Path:
 
 def node_settings(root: Path, site: Site | None = None) -> NodeSettings:
     return NodeSettings(root, read_topology(root), site, {})
-
-
-def text(root: Path, path: str) -> str:
-    return (root / path).read_text().strip()
 
 
 def policy(root: Path, cpu: int, name: str) -> str:
@@ -55,48 +59,42 @@ def test_every_setting_that_a_study_may_ask_for_has_its_file() -> None:
 
 
 @pytest.mark.parametrize("name", VALUES)
-def test_each_value_is_in_force_read_back_and_put_back(root: Path, name: str) -> None:
-    before = all_settings(root)
-    settings = node_settings(root)
+def test_each_value_is_in_force_read_back_and_put_back(node: Path, name: str) -> None:
+    before = all_settings(node)
+    settings = node_settings(node)
     for value in (*VALUES[name], VALUES[name][0]):
         wanted = settings_of(**{name: value})
         assert settings.problem("powersave", wanted, ECORES) is None
         assert settings.apply("powersave", wanted, ECORES) is None
         read = settings.read_back("powersave", wanted, ECORES).fields["settings_read"]
         assert set(read) == {name, "governor"}
-        shown = {"highest": "4.4 GHz", "lowest": "0.8 GHz"}.get(value, value)
-        assert read[name] == shown
-    changed = {path for path, found in all_settings(root).items() if before[path] != found}
-    assert changed
+        assert read[name] == {"highest": "4.4 GHz", "lowest": "0.8 GHz"}.get(value, value)
+    assert all_settings(node) != before
     assert settings.apply("current", AS_IT_IS, ALL) is None
-    assert all_settings(root) == before, "a case that asks for nothing has what was before"
-    done = settings.restore()
-    assert done is not None and done.problems == {}
-    assert all_settings(root) == before
+    assert all_settings(node) == before, "a case that asks for nothing has what was before"
+    put_back(settings)
+    assert all_settings(node) == before
     assert not settings.journal_path.exists()
 
 
-def test_a_limit_is_that_of_the_case_s_cpus_alone(root: Path) -> None:
-    before = all_settings(root)
-    settings = node_settings(root)
+def test_a_limit_is_that_of_the_case_s_cpus_alone(node: Path) -> None:
+    before = all_settings(node)
+    settings = node_settings(node)
     wanted = settings_of(max_frequency="2.4 GHz", min_frequency="1.2 GHz")
-    assert settings.apply("current", wanted, ECORES) is None
-    assert {policy(root, cpu, "scaling_max_freq") for cpu in ECORES} == {"2400000"}
-    assert {policy(root, cpu, "scaling_min_freq") for cpu in ECORES} == {"1200000"}
-    for cpu in PCORES:
-        path = f"{CPU}/cpufreq/policy{cpu}/scaling_max_freq"
-        assert text(root, path) == before[path].strip()
-    # The next case has other CPUs: those of the last one are as before.
-    assert settings.apply("current", wanted, PCORES) is None
-    assert {policy(root, cpu, "scaling_max_freq") for cpu in PCORES} == {"2400000"}
-    path = f"{CPU}/cpufreq/policy{ECORES[0]}/scaling_max_freq"
-    assert text(root, path) == before[path].strip()
-    settings.restore()
-    assert all_settings(root) == before
+    # In the second case, the CPUs of the first one are as before.
+    for cpus, others in ((ECORES, PCORES), (PCORES, ECORES)):
+        assert settings.apply("current", wanted, cpus) is None
+        assert {policy(node, cpu, "scaling_max_freq") for cpu in cpus} == {"2400000"}
+        assert {policy(node, cpu, "scaling_min_freq") for cpu in cpus} == {"1200000"}
+        now = all_settings(node)
+        paths = [f"{CPU}/cpufreq/policy{cpu}/scaling_max_freq" for cpu in others]
+        assert [now[path] for path in paths] == [before[path] for path in paths]
+    put_back(settings)
+    assert all_settings(node) == before
 
 
-def test_words_of_a_frequency_mean_each_cpu_s_own(root: Path) -> None:
-    settings = node_settings(root)
+def test_words_of_a_frequency_mean_each_cpu_s_own(node: Path) -> None:
+    settings = node_settings(node)
     wanted = settings_of(max_frequency="highest")
     assert settings.apply("current", wanted, ALL) is None
     read = settings.read_back("current", wanted, ALL).fields["settings_read"]
@@ -105,174 +103,256 @@ def test_words_of_a_frequency_mean_each_cpu_s_own(root: Path) -> None:
     settings.restore()
 
 
-def test_a_power_limit_is_written_to_each_interface_of_a_package_and_to_nothing_else(
-    root: Path,
-) -> None:
-    settings = node_settings(root)
+def test_a_power_limit_is_written_to_each_interface_of_a_package_alone(node: Path) -> None:
+    settings = node_settings(node)
     assert settings.apply("current", settings_of(power_limit="65 W"), ALL) is None
-    assert text(root, f"{PACKAGE}/{UPPER}") == text(root, f"{MMIO}/{UPPER}") == "65000000"
-    assert text(root, f"{PLATFORM}/{UPPER}") == "300000000"
-    assert text(root, f"{PACKAGE}/constraint_1_power_limit_uw") == "250000000"
-    settings.restore()
-    assert text(root, f"{MMIO}/{UPPER}") == "253000000"
+    assert text(node, f"{PACKAGE}/{UPPER}") == text(node, f"{MMIO}/{UPPER}") == "65000000"
+    assert text(node, f"{PLATFORM}/{UPPER}") == "300000000"
+    assert text(node, f"{PACKAGE}/constraint_1_power_limit_uw") == "250000000"
+    put_back(settings)
+    assert text(node, f"{MMIO}/{UPPER}") == "253000000"
 
 
 @pytest.mark.parametrize(("shown", "is_in_force"), [("65062500", True), ("64875000", False)])
 def test_a_power_limit_is_in_force_within_an_eighth_of_a_watt(
-    root: Path, shown: str, is_in_force: bool
+    node: Path, shown: str, is_in_force: bool
 ) -> None:
-    write(root, f"{PACKAGE}/{UPPER}", shown)
-    write(root, f"{MMIO}/{UPPER}", "65000000")
-    settings = node_settings(root)
+    write(node, f"{PACKAGE}/{UPPER}", shown)
+    write(node, f"{MMIO}/{UPPER}", "65000000")
+    settings = node_settings(node)
     assert settings.apply("current", settings_of(power_limit="65 W"), ALL) is None
     assert (settings.restore() is None) == is_in_force
 
 
-def test_turbo_is_off_where_a_file_says_so_in_its_own_sense(root: Path) -> None:
-    settings = node_settings(root)
-    assert settings.apply("current", settings_of(turbo="off"), ALL) is None
-    assert text(root, NO_TURBO) == "1"
-    settings.restore()
-    (root / NO_TURBO).unlink()
-    write(root, f"{CPU}/cpufreq/boost", 1)
-    settings = node_settings(root)
-    assert settings.apply("current", settings_of(turbo="off"), ALL) is None
-    assert text(root, f"{CPU}/cpufreq/boost") == "0"
-    settings.restore()
-    assert text(root, f"{CPU}/cpufreq/boost") == "1"
-
-
-def test_turbo_of_each_policy_is_switched_where_the_node_has_no_file(root: Path) -> None:
-    (root / NO_TURBO).unlink()
-    for cpu in ALL:
-        write(root, f"{CPU}/cpufreq/policy{cpu}/boost", 1)
-    before = all_settings(root)
-    settings = node_settings(root)
+@pytest.mark.parametrize(
+    ("paths", "on", "off"),
+    [
+        ((NO_TURBO,), "0", "1"),
+        ((f"{CPU}/cpufreq/boost",), "1", "0"),
+        (tuple(f"{CPU}/cpufreq/policy{cpu}/boost" for cpu in ALL), "1", "0"),
+    ],
+    ids=["intel_pstate", "node", "policies"],
+)
+def test_turbo_is_off_where_a_file_says_so_in_its_own_sense(
+    node: Path, paths: tuple[str, ...], on: str, off: str
+) -> None:
+    (node / NO_TURBO).unlink()
+    for path in paths:
+        write(node, path, on)
+    settings = node_settings(node)
     assert settings.apply("current", settings_of(turbo="off"), (0,)) is None
-    assert {policy(root, cpu, "boost") for cpu in ALL} == {"0"}
-    settings.restore()
-    assert all_settings(root) == before
+    assert {text(node, path) for path in paths} == {off}
+    put_back(settings)
+    assert {text(node, path) for path in paths} == {on}
 
 
-def test_without_turbo_a_lower_limit_than_the_highest_is_no_failure(root: Path) -> None:
+def test_without_turbo_a_lower_limit_than_the_highest_is_no_failure(node: Path) -> None:
     for cpu in ALL:
-        write(root, f"{CPU}/cpufreq/policy{cpu}/base_frequency", 3_200_000)
-    settings = node_settings(root)
+        write(node, f"{CPU}/cpufreq/policy{cpu}/base_frequency", 3_200_000)
+    settings = node_settings(node)
     wanted = settings_of(turbo="off", max_frequency="highest")
     assert settings.apply("current", wanted, PCORES) is None
     # What intel_pstate does is done by hand: the limit falls to what is possible without turbo.
     for cpu in PCORES:
-        write(root, f"{CPU}/cpufreq/policy{cpu}/scaling_max_freq", 3_200_000)
+        write(node, f"{CPU}/cpufreq/policy{cpu}/scaling_max_freq", 3_200_000)
     assert settings.problem("current", wanted, PCORES) is None
-    write(root, NO_TURBO, 0)
+    write(node, NO_TURBO, 0)
     settings.restore()
 
 
+UPSIDE_DOWN = {"max_frequency": "2 GHz", "min_frequency": "2.4 GHz"}
+OFFERED = f"{CPU}/cpufreq/policy3/energy_performance_available_preferences"
+
+
 @pytest.mark.parametrize(
-    ("governor", "asked", "cpus", "expected"),
+    ("governor", "asked", "cpus", "gone", "reason"),
     [
-        ("performance", {"epp": "power"}, ALL, "always performance under the governor performance"),
-        ("powersave", {"max_frequency": "4.5 GHz"}, ECORES, "which run at 0.8 GHz to 4.4 GHz"),
-        ("powersave", {"max_frequency": "500 MHz"}, PCORES, "which run at 0.8 GHz to"),
+        ("performance", {"epp": "power"}, ALL, (), "always performance under the governor perf"),
+        ("powersave", {"max_frequency": "4.5 GHz"}, ECORES, (), "which run at 0.8 GHz to 4.4 GHz"),
+        ("powersave", {"max_frequency": "500 MHz"}, PCORES, (), "which run at 0.8 GHz to"),
+        ("current", UPSIDE_DOWN, ALL, (), "(2.4 GHz) would be above the highest one (2 GHz)"),
+        ("powersave", {"epp": "power"}, ALL, (OFFERED,), "missing"),
+        ("powersave", {"turbo": "off"}, ALL, (NO_TURBO,), "missing"),
+        ("current", {"cache_aware": "off"}, ALL, (CACHE_AWARE,), "missing"),
         (
-            "current",
-            {"max_frequency": "2 GHz", "min_frequency": "2.4 GHz"},
-            ALL,
-            "the lowest frequency (2.4 GHz) would be above the highest one (2 GHz)",
+            *("current", {"power_limit": "65 W"}, ALL),
+            *((f"{PACKAGE}/name", f"{MMIO}/name"), "no package"),
         ),
     ],
 )
 def test_what_the_node_cannot_have_is_a_reason_before_anything_is_changed(
-    root: Path, governor: str, asked: dict[str, str], cpus: tuple[int, ...], expected: str
+    node: Path,
+    governor: str,
+    asked: dict[str, str],
+    cpus: tuple[int, ...],
+    gone: tuple[str, ...],
+    reason: str,
 ) -> None:
-    before = all_settings(root)
-    settings = node_settings(root)
+    for path in gone:
+        (node / path).unlink()
+    before = all_settings(node)
+    settings = node_settings(node)
     wanted = settings_of(**asked)
-    for reason in (
-        settings.problem(governor, wanted, cpus),
-        settings.apply(governor, wanted, cpus),
-    ):
-        assert reason is not None and expected in reason
+    found = settings.problem(governor, wanted, cpus)
+    assert found is not None and reason in found
+    assert settings.apply(governor, wanted, cpus) == found
     assert settings.restore() is None
-    assert all_settings(root) == before
+    assert all_settings(node) == before
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "gone"),
-    [
-        ("epp", "power", f"{CPU}/cpufreq/policy3/energy_performance_available_preferences"),
-        ("turbo", "off", NO_TURBO),
-        ("power_limit", "65 W", f"{PACKAGE}/name"),
-        ("cache_aware", "off", CACHE_AWARE),
-    ],
-)
-def test_a_node_without_the_setting_has_a_reason(
-    root: Path, name: str, value: str, gone: str
+def test_a_virtual_machine_has_no_frequency_turbo_or_power_limit(tmp_path: Path) -> None:
+    settings = node_settings(build_tree(tmp_path, "kvm-guest"))
+    for name in ("epp", "max_frequency", "min_frequency", "turbo", "power_limit"):
+        for value in VALUES[name]:
+            wanted = settings_of(**{name: value})
+            assert settings.problem("current", wanted, (0,))
+            assert settings.apply("current", wanted, (0,))
+    assert settings.restore() is None
+
+
+def test_an_epp_that_amd_pstate_moves_cannot_be_held_and_is_put_back_by_its_word(
+    node: Path,
 ) -> None:
-    (root / gone).unlink()
-    if name == "power_limit":
-        (root / MMIO / "name").unlink()
-    settings = node_settings(root)
-    reason = settings.problem("powersave", settings_of(**{name: value}), ALL)
-    assert reason is not None and ("missing" in reason or "no package" in reason)
-    assert settings.apply("powersave", settings_of(**{name: value}), ALL) == reason
-    settings.restore()
-
-
-@pytest.mark.parametrize("name", ["epp", "max_frequency", "min_frequency", "turbo", "power_limit"])
-def test_a_virtual_machine_has_none_of_them(tmp_path: Path, name: str) -> None:
-    root = build_tree(tmp_path, "kvm-guest")
-    settings = node_settings(root)
-    for value in VALUES[name]:
-        wanted = settings_of(**{name: value})
-        assert settings.problem("current", wanted, (0,))
-        assert settings.apply("current", wanted, (0,))
-    assert settings.restore() is None
-
-
-def test_an_epp_that_amd_pstate_moves_itself_cannot_be_held(root: Path) -> None:
-    write(root, f"{CPU}/amd_pstate/dynamic_epp", "enabled")
-    settings = node_settings(root)
-    reason = settings.problem("current", settings_of(epp="power"), (1, 4, 7))
+    # Linux 7.3 shows the profile that it follows, and takes the word alone.
+    for cpu in ALL:
+        folder = f"{CPU}/cpufreq/policy{cpu}"
+        write(node, f"{folder}/energy_performance_preference", "dynamic(profile:balanced)")
+        write(node, f"{folder}/scaling_governor", "powersave")
+    settings = node_settings(node)
+    assert settings.apply("current", settings_of(epp="power"), ALL) is None
+    assert policy(node, 3, "energy_performance_preference") == "power"
+    put_back(settings)
+    assert {policy(node, cpu, "energy_performance_preference") for cpu in ALL} == {"dynamic"}
+    write(node, f"{CPU}/amd_pstate/dynamic_epp", "enabled")
+    reason = node_settings(node).problem("current", settings_of(epp="power"), (1, 4, 7))
     assert reason is not None and "amd-pstate's dynamic EPP moves it" in reason
 
 
-def test_an_epp_that_amd_pstate_moves_is_put_back_by_the_word_for_it(root: Path) -> None:
-    # Linux 7.3 shows the profile that it follows, and takes the word alone.
-    for cpu in ALL:
-        epp = f"{CPU}/cpufreq/policy{cpu}/energy_performance_preference"
-        write(root, epp, "dynamic(profile:balanced)")
-        write(root, f"{CPU}/cpufreq/policy{cpu}/scaling_governor", "powersave")
-    settings = node_settings(root)
-    assert settings.apply("current", settings_of(epp="power"), ALL) is None
-    assert policy(root, 3, "energy_performance_preference") == "power"
-    done = settings.restore()
-    assert done is not None and done.problems == {}
-    assert {policy(root, cpu, "energy_performance_preference") for cpu in ALL} == {"dynamic"}
-
-
 @pytest.mark.parametrize("name", VALUES)
-def test_where_nobody_sets_settings_only_those_in_force_run(root: Path, name: str) -> None:
-    before = all_settings(root)
+def test_where_nobody_sets_settings_only_those_in_force_run(node: Path, name: str) -> None:
+    before = all_settings(node)
     site = Site("site", "A site", GovernorRule("nobody"), SchedulerRule("nobody"))
-    settings = node_settings(root, site)
+    settings = node_settings(node, site)
     # They have one EPP, and the governor powersave.
-    cpus = (1, 4, 7)
-    reasons = [
-        settings.apply("current", settings_of(**{name: value}), cpus) for value in VALUES[name]
-    ]
+    wanted = [settings_of(**{name: value}) for value in VALUES[name]]
+    reasons = [settings.apply("current", value, (1, 4, 7)) for value in wanted]
     found = [reason for reason in reasons if reason is not None]
     assert found and all(reason.endswith("at this site nobody sets it") for reason in found)
     assert settings.restore() is None
-    assert all_settings(root) == before
+    assert all_settings(node) == before
 
 
-def test_a_change_during_a_run_that_no_other_field_tells_is_told_by_what_was_asked_for() -> None:
-    before = {"epp": "power", "settings_read": {"epp": "power", "power_limit": "65 W"}}
-    after = before | {"settings_read": {"epp": "power", "power_limit": "45 W"}}
-    assert state_changes(before, after) == ("power_limit was 65 W before the run and 45 W after it")
-    assert state_changes(before, before) == ""
-    changed = {"epp": "performance", "settings_read": {"epp": "performance"}}
-    assert state_changes({"epp": "power", "settings_read": {"epp": "power"}}, changed) == (
-        "epp was power before the run and performance after it"
-    )
+READ = {"epp": "power", "power_limit": "65 W"}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "message"),
+    [
+        ({"governor_read": "a"}, {"governor_read": "b"}, "governor was a before the run and "),
+        ({"governor_read": "a"}, {}, "governor was a before the run and unread"),
+        ({"epp": "power"}, {"epp": "default"}, "epp was power before the run"),
+        (
+            {"max_khz": {"800000": "0-7"}},
+            {"max_khz": {"800000": "0-3", "400000": "4-7"}},
+            "max_khz was 800000 kHz on 0-7 before the run and 800000 kHz on 0-3, 400000 kHz on 4-7",
+        ),
+        ({"min_khz": {"8": "0"}}, {"min_khz": {"4": "0"}}, "min_khz was 8 kHz on 0 before"),
+        ({"turbo": True}, {"turbo": False}, "turbo was "),
+        (
+            {"sched_energy_aware": "on"},
+            {"sched_energy_aware": "impossible"},
+            "sched_energy_aware was on before the run and impossible after it",
+        ),
+        ({"sched_ext": "disabled"}, {"sched_ext": "enabled"}, "sched_ext was disabled before "),
+        (
+            {"sched_ext_scheduler": "none"},
+            {"sched_ext_scheduler": "lavd"},
+            "sched_ext_scheduler was none before the run and lavd after it",
+        ),
+        (
+            {"epp": "power", "settings_read": READ},
+            {"epp": "power", "settings_read": READ | {"power_limit": "45 W"}},
+            "power_limit was 65 W before the run and 45 W after it",
+        ),
+        # What another field tells is told once.
+        (
+            {"epp": "power", "settings_read": {"epp": "power"}},
+            {"epp": "default", "settings_read": {"epp": "default"}},
+            "epp was power before the run and default after it",
+        ),
+    ],
+)
+def test_every_setting_that_changed_during_a_run_is_named(
+    before: dict[str, object], after: dict[str, object], message: str
+) -> None:
+    assert state_changes(before | {"x": 1}, before | {"x": 2}) == ""
+    found = state_changes(before, after)
+    assert found.startswith(message) and found.count(" was ") == 1
+
+
+def test_scaling_is_saved_with_governors_first_then_epp_then_limits_then_turbo(
+    root: Path, tmp_path: Path
+) -> None:
+    found = read_scaling(Tree(root))
+    assert not isinstance(found, Unavailable)
+    names = [setting.path.rpartition("/")[2] for setting in found]
+    limits = ("scaling_max_freq", "scaling_min_freq")
+    order = ["scaling_governor", "energy_performance_preference", *limits, "no_turbo"]
+    assert list(dict.fromkeys(names)) == order
+    # Four policies with four files each, and one switch of turbo.
+    assert len(found) == 4 * 4 + 1
+    assert SettingFile(GOVERNOR, "powersave") in found
+    assert read_scaling(Tree(build_tree(tmp_path, "kvm-guest"))) == ()
+
+
+@pytest.mark.parametrize("content", ["", "two words", "x" * 65, "../../etc"])
+def test_what_cannot_be_put_back_is_not_saved(root: Path, content: str) -> None:
+    write(root, GOVERNOR[1:], content)
+    found = read_scaling(Tree(root))
+    assert isinstance(found, Unavailable)
+    assert GOVERNOR in found.reason
+
+
+def test_what_differs_is_written_and_what_is_in_force_is_not(root: Path) -> None:
+    file = root / GOVERNOR[1:]
+    before = file.stat().st_mtime_ns
+    assert put_in_force(Tree(root), [SettingFile(GOVERNOR, "powersave")]) == {}
+    assert file.stat().st_mtime_ns == before
+    assert put_in_force(Tree(root), [SettingFile(GOVERNOR, "performance")]) == {}
+    assert file.read_text() == "performance\n"
+
+
+def test_a_setting_that_does_not_take_its_value_is_a_problem_with_its_path(
+    root: Path, tmp_path: Path
+) -> None:
+    wanted = [SettingFile(GOVERNOR, "performance")]
+    file, outside = root / GOVERNOR[1:], tmp_path / "outside"
+    outside.write_text("powersave\n")
+    file.unlink()
+    missing = f"{GOVERNOR} is missing (wanted: performance)"
+    assert put_in_force(Tree(root), wanted) == {GOVERNOR: missing}
+    # A link out of a recorded tree is not followed.
+    file.symlink_to(outside)
+    assert put_in_force(Tree(root), wanted)
+    assert outside.read_text() == "powersave\n"
+    # What is written into a directory is not there afterwards.
+    file.unlink()
+    file.mkdir()
+    (reason,) = put_in_force(Tree(root), wanted).values()
+    assert GOVERNOR in reason and "wanted: performance" in reason
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (f"{POLICY}/../../../../../../etc/passwd", "performance"),
+        (f"{POLICY}/scaling_governor\n", "performance"),
+        ("/proc/sys/kernel/core_pattern", "performance"),
+        (f"{POLICY}/scaling_setspeed", "performance"),
+        (GOVERNOR[1:], "performance"),
+        *((GOVERNOR, value) for value in ("", "a b", "performance\n", "a/b", "ä", "x" * 65)),
+    ],
+)
+def test_a_setting_has_a_known_path_and_a_plain_word(path: str, value: str) -> None:
+    assert is_valid(SettingFile(GOVERNOR, "performance"))
+    assert not is_valid(SettingFile(path, value))

@@ -1,13 +1,18 @@
+"""Governors: switched, put back, and refused where files are not as they should be."""
+
 from __future__ import annotations
 
 import errno
 import os
 import sys
+import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from configs.site import GovernorRule
 from runners.host.tree import Tree
@@ -15,6 +20,8 @@ from runners.node.discovery import read_topology
 from runners.node.node import open_node
 from runners.settings.journal import STUDY, Journal, new_entry, state_folder
 from runners.settings.recovery import restore
+from tests.runners.settings.conftest import NODE
+from tests.runners.settings.factors import put_back, text
 from tests.support.governors import BY_PINSTUDY, GovernorsAlone
 from tests.support.ordinary_user import NOBODY, open_folder
 from tests.support.tools import ROOT, missing
@@ -42,7 +49,7 @@ def in_force(root: Path, name: str = "scaling_governor") -> dict[str, list[int]]
 
 
 @pytest.fixture
-def root(tmp_path: Path) -> Path:
+def node(tmp_path: Path) -> Path:
     return build_tree(tmp_path, "i9-14900k-noht")
 
 
@@ -54,16 +61,20 @@ def test_smt_siblings_are_switched_with_a_cpu_because_they_share_its_clock(tmp_p
     governors.restore()
 
 
-def test_the_journal_is_on_the_disk_before_the_first_write(root: Path) -> None:
-    governors = switch_of(root)
+def test_the_journal_is_on_the_disk_before_the_first_write(node: Path) -> None:
+    governors = switch_of(node)
     journal = governors.journal.path
     assert governors.apply("powersave", ALL) is None
     assert not journal.exists(), "nothing was changed"
     governors.apply("performance", ALL)
-    assert journal.stat().st_mtime_ns <= (
-        (root / POLICIES / "policy0/scaling_governor").stat().st_mtime_ns
-    )
-    governors.restore()
+    first_write_ns = (node / POLICIES / "policy0/scaling_governor").stat().st_mtime_ns
+    assert journal.stat().st_mtime_ns <= first_write_ns
+    # Limits and turbo that change while a study is at work are put back, too.
+    write(node, f"{POLICIES}/policy2/scaling_max_freq", 800000)
+    write(node, f"{CPU}/intel_pstate/no_turbo", 1)
+    put_back(governors)
+    assert text(node, f"{POLICIES}/policy2/scaling_max_freq") == "5700000"
+    assert text(node, f"{CPU}/intel_pstate/no_turbo") == "0"
 
 
 def no_folder_for_the_journal(root: Path) -> None:
@@ -87,27 +98,11 @@ def an_earlier_study_s_journal(root: Path) -> None:
     ],
 )
 def test_nothing_is_changed_where_what_was_before_cannot_be_saved(
-    root: Path, spoil: Callable[[Path], None], expected: str
+    node: Path, spoil: Callable[[Path], None], expected: str
 ) -> None:
-    spoil(root)
-    reason = switch_of(root).apply("performance", ALL)
-    assert reason is not None and expected in reason
-    assert in_force(root) == {"powersave": list(ALL)}
-
-
-def test_a_governor_that_the_node_does_not_offer_is_a_reason(root: Path) -> None:
-    governors = switch_of(root)
-    for why in (governors.problem, governors.apply):
-        reason = why("schedutil", ALL)
-        assert reason is not None and "does not offer the governor schedutil" in reason
-
-
-def test_a_node_without_frequency_scaling_is_a_reason(tmp_path: Path) -> None:
-    governors = switch_of(build_tree(tmp_path, "kvm-guest"))
-    reason = governors.apply("performance", (0,))
-    assert reason is not None and "no frequency scaling here" in reason
-    assert governors.apply("current", (0,)) is None
-    assert governors.restore() is None
+    spoil(node)
+    assert expected in str(switch_of(node).apply("performance", ALL))
+    assert in_force(node) == {"powersave": list(ALL)}
 
 
 @pytest.mark.parametrize(
@@ -119,14 +114,24 @@ def test_a_node_without_frequency_scaling_is_a_reason(tmp_path: Path) -> None:
     ],
 )
 def test_where_another_is_in_charge_only_the_governor_in_force_runs(
-    root: Path, rule: GovernorRule, environment: dict[str, str], expected: str
+    node: Path, rule: GovernorRule, environment: dict[str, str], expected: str
 ) -> None:
-    governors = switch_of(root, rule, environment)
-    for why in (governors.problem, governors.apply):
-        assert why("powersave", ALL) is None
-        reason = why("performance", ALL)
+    governors = switch_of(node, rule, environment)
+    for reason_of in (governors.problem, governors.apply):
+        assert reason_of("powersave", ALL) is None
+        reason = reason_of("performance", ALL)
         assert reason is not None and expected in reason and "is not in force" in reason
-    assert in_force(root) == {"powersave": list(ALL)}
+    assert in_force(node) == {"powersave": list(ALL)}
+
+
+def test_a_governor_that_the_node_does_not_have_is_a_reason(node: Path, tmp_path: Path) -> None:
+    governors = switch_of(node)
+    for reason_of in (governors.problem, governors.apply):
+        assert "does not offer the governor schedutil" in str(reason_of("schedutil", ALL))
+    guest = switch_of(build_tree(tmp_path, "kvm-guest"))
+    assert "no frequency scaling here" in str(guest.apply("performance", (0,)))
+    assert guest.apply("current", (0,)) is None
+    assert guest.restore() is None
 
 
 # A site's command: sets the governor of a recorded tree's policies, but ondemand.
@@ -151,76 +156,54 @@ def of_site(root: Path) -> GovernorsAlone:
     return switch_of(root, GovernorRule("command", command))
 
 
-def test_a_site_sets_governors_by_its_command_and_they_are_put_back_by_it(root: Path) -> None:
-    write(root, f"{POLICIES}/policy5/scaling_governor", "performance")
-    governors = of_site(root)
+def test_a_site_sets_governors_by_its_command_and_they_are_put_back_by_it(node: Path) -> None:
+    write(node, f"{POLICIES}/policy5/scaling_governor", "performance")
+    governors = of_site(node)
     assert governors.apply("performance", range(8)) is None
-    assert in_force(root)["performance"] == list(range(8))
-    done = governors.restore()
-    assert done is not None and done.problems == {}
-    assert in_force(root)["performance"] == [5]
-    calls = (root / "log").read_text().splitlines()
+    assert in_force(node)["performance"] == list(range(8))
+    put_back(governors)
+    assert in_force(node)["performance"] == [5]
+    calls = (node / "log").read_text().splitlines()
     assert calls == ["performance 0-4,6-7", "powersave 0-4,6-7"]
 
 
-def test_a_sites_command_that_fails_is_a_reason_with_what_it_said(root: Path) -> None:
-    write(root, f"{POLICIES}/policy0/scaling_available_governors", "ondemand powersave")
-    lacking = switch_of(root, GovernorRule("command", ("/no/such", "{governor}")))
+def test_a_sites_command_that_fails_is_a_reason_with_what_it_said(node: Path) -> None:
+    write(node, f"{POLICIES}/policy0/scaling_available_governors", "ondemand powersave")
+    lacking = switch_of(node, GovernorRule("command", ("/no/such", "{governor}")))
     for governors, parts in (
-        (of_site(root), ("ondemand is not allowed at this site", "status 1")),
+        (of_site(node), ("ondemand is not allowed at this site", "status 1")),
         (lacking, ("/no/such", "No such file")),
     ):
-        reason = governors.apply("ondemand", (0,))
-        assert reason is not None and all(part in reason for part in parts)
+        reason = str(governors.apply("ondemand", (0,)))
+        assert all(part in reason for part in parts)
         governors.restore()
 
 
-def test_a_governor_that_a_cpu_does_not_take_is_a_reason(root: Path) -> None:
-    file = root / POLICIES / "policy3/scaling_governor"
-    governors = switch_of(root)
-    governors.apply("performance", (0,))
-    file.unlink()
-    file.mkdir()
-    reason = governors.apply("performance", (0, 1, 2, 3))
-    assert reason is not None and "policy3" in reason
-    done = governors.restore()
-    # A setting that could not be verified is reported, and its journal stays for another attempt.
-    assert done is not None and list(done.problems) == [f"/{POLICIES}/policy3/scaling_governor"]
-    assert governors.journal.exists()
-    file.rmdir()
-    write(root, f"{POLICIES}/policy3/scaling_governor", "was a folder")
-    assert in_force(root) == {"was a folder": [3], "powersave": [*range(3), *range(4, 24)]}
-
-
-def test_epp_comes_back_with_the_governor(root: Path) -> None:
+def test_epp_comes_back_with_the_governor(node: Path) -> None:
     """As intel_pstate does it: performance forces EPP to performance."""
-    governors = switch_of(root)
+    governors = switch_of(node)
     governors.apply("performance", (0,))
-    write(root, f"{POLICIES}/policy0/energy_performance_preference", "performance")
+    write(node, f"{POLICIES}/policy0/energy_performance_preference", "performance")
     assert governors.apply("powersave", (0,)) is None
-    assert list(in_force(root, "energy_performance_preference")) == ["balance_performance"]
-    governors.restore()
-    assert list(in_force(root, "energy_performance_preference")) == ["balance_performance"]
+    assert list(in_force(node, "energy_performance_preference")) == ["balance_performance"]
+    put_back(governors)
+    assert list(in_force(node, "energy_performance_preference")) == ["balance_performance"]
 
 
-def test_powersave_does_not_keep_the_epp_of_performance(root: Path) -> None:
+def test_powersave_does_not_keep_the_epp_of_performance(node: Path) -> None:
     """As amd-pstate 6.12 leaves it: on a node that is kept in performance."""
+    offered = "default performance balance_performance balance_power power"
     for cpu in ALL:
         policy = f"{POLICIES}/policy{cpu}"
-        write(root, f"{policy}/scaling_governor", "performance")
-        write(root, f"{policy}/energy_performance_preference", "performance")
-        write(
-            root,
-            f"{policy}/energy_performance_available_preferences",
-            "default performance balance_performance balance_power power",
-        )
-    governors = switch_of(root)
+        write(node, f"{policy}/scaling_governor", "performance")
+        write(node, f"{policy}/energy_performance_preference", "performance")
+        write(node, f"{policy}/energy_performance_available_preferences", offered)
+    governors = switch_of(node)
     assert governors.apply("powersave", (0, 1)) is None
-    epp = in_force(root, "energy_performance_preference")
-    assert epp["default"] == [0, 1]
-    governors.restore()
-    assert in_force(root, "energy_performance_preference") == {"performance": list(ALL)}
-    assert in_force(root) == {"performance": list(ALL)}
+    assert in_force(node, "energy_performance_preference")["default"] == [0, 1]
+    put_back(governors)
+    assert in_force(node, "energy_performance_preference") == {"performance": list(ALL)}
+    assert in_force(node) == {"performance": list(ALL)}
 
 
 @pytest.mark.parametrize("name", ["scaling_governor", "energy_performance_preference"])
@@ -261,51 +244,38 @@ def reason_without_rights(root: Path, governor: str, cpus: tuple[int, ...]) -> s
     return reason
 
 
-def test_limits_and_turbo_that_a_study_finds_are_put_back(root: Path) -> None:
-    governors = switch_of(root)
-    governors.apply("performance", ALL)
-    write(root, f"{POLICIES}/policy2/scaling_max_freq", 800000)
-    write(root, f"{CPU}/intel_pstate/no_turbo", 1)
-    done = governors.restore()
-    assert done is not None and done.problems == {}
-    assert (root / POLICIES / "policy2/scaling_max_freq").read_text() == "5700000\n"
-    assert (root / CPU / "intel_pstate/no_turbo").read_text() == "0\n"
-
-
 def test_a_cpu_that_goes_offline_keeps_no_other_case_from_running(
-    root: Path, monkeypatch: pytest.MonkeyPatch
+    node: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As the kernel answers: the files of its policy stay, and are busy."""
-    governors = switch_of(root)
+    governors = switch_of(node)
     governors.apply("performance", ALL)
     with monkeypatch.context() as kernel:
         kernel.setattr(os, "open", refusing(os.open, "policy5"))
         assert governors.apply("performance", (0, 1)) is None
         assert governors.apply("powersave", (8, 9)) is None
-        reason = governors.apply("powersave", (4, 5))
-        assert reason is not None and "no policy covers CPUs 5" in reason
+        assert "no policy covers CPUs 5" in str(governors.apply("powersave", (4, 5)))
         done = governors.restore()
         assert done is not None
         assert {path.split("/")[-2] for path in done.problems} == {"policy5"}
         assert governors.journal.exists()
     # Back online, under the governor that it had: the next command puts it back.
-    assert in_force(root) == {"performance": [5], "powersave": [*range(5), *range(6, 24)]}
-    again = restore(root, governors.journal)
+    assert in_force(node) == {"performance": [5], "powersave": [*range(5), *range(6, 24)]}
+    again = restore(node, governors.journal)
     assert again is not None and again.problems == {}
-    assert in_force(root) == {"powersave": list(ALL)}
+    assert in_force(node) == {"powersave": list(ALL)}
 
 
-def test_a_cpu_that_goes_offline_while_governors_are_set_keeps_no_other_case_from_running(
-    root: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_cpu_that_goes_offline_while_governors_are_set_stops_no_other_case(
+    node: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As SMT that is switched off: the policy is there when policies are listed, and busy then."""
-    governors = switch_of(root)
+    governors = switch_of(node)
     governors.apply("performance", ALL)
-    for needed, problem in (((0, 1), None), ((4, 5), "the CPUs of policy5 are offline")):
+    for needed, problem in (((0, 1), "None"), ((4, 5), "the CPUs of policy5 are offline")):
         with monkeypatch.context() as kernel:
             kernel.setattr(os, "open", refusing(os.open, "policy5/", from_first_write=True))
-            reason = governors.apply("powersave", needed)
-        assert problem in str(reason) if problem else reason is None
+            assert problem in str(governors.apply("powersave", needed))
         assert governors.apply("performance", ALL) is None
 
 
@@ -322,3 +292,95 @@ def refusing(
         return really_open(path, flags, *arguments, **options)
 
     return busy
+
+
+FILES = (
+    *("scaling_governor", "scaling_available_governors", "scaling_driver", "affected_cpus"),
+    *("energy_performance_preference", "scaling_min_freq", "scaling_max_freq"),
+)
+SPOILS = ("missing", "folder", "", "garbage with blanks", "\x00", "99999999999999999999", "-1")
+spoiled_files = st.dictionaries(
+    st.tuples(st.integers(0, 3), st.sampled_from(FILES)), st.sampled_from(SPOILS), max_size=4
+)
+wanted_governors = st.lists(
+    st.tuples(
+        st.sampled_from(["performance", "powersave", "current"]),
+        st.sets(st.integers(0, 3), min_size=1),
+    ),
+    min_size=1,
+    max_size=4,
+)
+
+
+def spoil(root: Path, spoiled: dict[tuple[int, str], str]) -> None:
+    for (number, name), how in spoiled.items():
+        file = root / POLICIES / f"policy{number}" / name
+        if how in ("missing", "folder"):
+            file.unlink()
+            if how == "folder":
+                file.mkdir()
+        else:
+            file.write_text(how)
+
+
+def contents(root: Path) -> dict[Path, str]:
+    files = (path for path in (root / CPU).rglob("*") if path.is_file())
+    return {path: path.read_text().strip() for path in files}
+
+
+def governor_by_cpu(root: Path) -> dict[int, str]:
+    files = {cpu: root / POLICIES / f"policy{cpu}" / "scaling_governor" for cpu in range(4)}
+    return {cpu: file.read_text().strip() if file.is_file() else "" for cpu, file in files.items()}
+
+
+@settings(max_examples=60)
+@given(spoiled=st.just({}) | spoiled_files, wanted=wanted_governors)
+def test_what_is_spoiled_from_the_start_is_a_reason_and_nothing_stays_changed(
+    spoiled: dict[tuple[int, str], str], wanted: list[tuple[str, set[int]]]
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        root = build_tree(Path(folder), NODE)
+        topology = read_topology(root)
+        spoil(root, spoiled)
+        before = contents(root)
+        governors = GovernorsAlone(root, topology.cores)
+        for governor, cpus in wanted:
+            problem = governors.apply(governor, sorted(cpus))
+            assert problem is None or problem.strip()
+            found = governor_by_cpu(root)
+            if not spoiled:
+                # As before the study but for the case's own, whatever case came before.
+                switched = cpus if governor == "performance" else set()
+                assert problem is None
+                assert {cpu for cpu in found if found[cpu] == "performance"} == switched
+            for cpu in cpus if problem is None and governor != "current" else ():
+                # A policy may scale CPUs that it does not name by its number, once spoiled.
+                if (cpu, "affected_cpus") not in spoiled:
+                    assert found[cpu] == governor
+        governors.restore()
+        assert contents(root) == before
+        assert not governors.journal.exists()
+
+
+@settings(max_examples=60)
+@given(spoiled=spoiled_files, wanted=wanted_governors)
+def test_what_vanishes_during_a_study_is_said_and_all_else_is_put_back(
+    spoiled: dict[tuple[int, str], str], wanted: list[tuple[str, set[int]]]
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        root = build_tree(Path(folder), NODE)
+        before = contents(root)
+        governors = GovernorsAlone(root, read_topology(root).cores)
+        governors.apply("performance", (0, 1, 2, 3))
+        spoil(root, spoiled)
+        for governor, cpus in wanted:
+            governors.apply(governor, sorted(cpus))
+        done = governors.restore()
+        assert done is not None
+        lost = {f"/{POLICIES}/policy{number}/{name}" for number, name in spoiled}
+        assert set(done.problems) <= lost
+        assert governors.journal.exists() == bool(done.problems)
+        after = contents(root)
+        for path, text in before.items():
+            if f"/{path.relative_to(root)}" not in lost:
+                assert after[path] == text

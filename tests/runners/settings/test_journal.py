@@ -1,9 +1,18 @@
+"""The journal of what was changed: who may write it, who believes it, and what it puts back."""
+
 from __future__ import annotations
 
 import json
 import os
+import random
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -11,12 +20,16 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from base.errors import StudyError, UserError
-from runners.host.tree import Tree
-from runners.settings.journal import STUDY, Journal, new_entry, open_journal, state_folder
-from runners.settings.recovery import restore
+from runners.host.lock import node_lock
+from runners.host.tree import BOOT_ID, Tree
+from runners.settings.journal import STUDY, TUNE, Journal, new_entry, open_journal, state_folder
+from runners.settings.recovery import restore, restore_after_crash
 from runners.settings.setting import SettingFile
+from runners.settings.tune import changes_of, tune
+from tests.runners.settings.factors import all_settings, distinct_settings, text
 from tests.support.ordinary_user import NOBODY, open_folder, user_without_account
-from tests.support.trees import CPU, write
+from tests.support.tools import ROOT
+from tests.support.trees import CPU, Machine, build_tree, write
 
 GOVERNOR = SettingFile(f"/{CPU}/cpufreq/policy0/scaling_governor", "powersave")
 
@@ -32,28 +45,29 @@ def written(folder: Path) -> Journal:
     return journal
 
 
-def spoil(journal: Journal, **changes: object) -> None:
-    data = json.loads(journal.path.read_text()) | changes
-    journal.path.write_text(json.dumps(data))
-
-
 def test_what_was_written_is_read_and_what_was_not_is_no_entry(tmp_path: Path) -> None:
     nothing = Journal(tmp_path, STUDY)
     assert not nothing.exists()
     assert nothing.read() is None
-    entry = written(tmp_path).read()
-    assert entry is not None
-    assert entry.settings == (GOVERNOR,)
-    assert entry.boot_id == "boot"
-    assert entry.pid == os.getpid()
-    assert entry.restore_command == ("set", "{governor}")
-
-
-def test_a_removed_journal_leaves_nothing_not_even_a_torn_one(tmp_path: Path) -> None:
     journal = written(tmp_path)
+    entry = journal.read()
+    assert entry is not None
+    assert (entry.settings, entry.boot_id, entry.pid) == ((GOVERNOR,), "boot", os.getpid())
+    assert entry.restore_command == ("set", "{governor}")
+    # One that names no user is its owner's.
+    journal.path.write_text(json.dumps(content(journal) | {"user": os.geteuid()}))
+    unnamed = {name: value for name, value in content(journal).items() if name != "user"}
+    journal.path.write_text(json.dumps(unnamed))
+    assert journal.read() == entry
+    # Nothing is left of it, not even a torn one.
     (journal.path.parent / f".{journal.path.name}.4711").write_text("{")
     journal.remove()
     assert list(journal.path.parent.iterdir()) == []
+
+
+def content(journal: Journal) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(journal.path.read_text())
+    return found
 
 
 def test_everybody_may_read_it_and_only_its_owner_write_whatever_the_umask(
@@ -62,7 +76,7 @@ def test_everybody_may_read_it_and_only_its_owner_write_whatever_the_umask(
     before = os.umask(0)
     try:
         journal = written(tmp_path)
-        of_root = roots(tmp_path)
+        of_root = roots_journal(tmp_path)
         of_root.write(new_entry(node(tmp_path), [GOVERNOR]))
     finally:
         os.umask(before)
@@ -132,32 +146,21 @@ def test_a_link_that_waits_under_the_temporary_name_is_not_written_through(
 @pytest.mark.parametrize(
     "changes",
     [
-        {"schema": 2},
-        {"schema": True},
-        {"settings": {}},
-        {"settings": [[GOVERNOR.path]]},
+        *({"schema": 2}, {"schema": True}, {"settings": {}}, {"settings": [[GOVERNOR.path]]}),
         {"settings": [[GOVERNOR.path, "performance", "x"]]},
         {"settings": [{"path": GOVERNOR.path, "value": "performance"}]},
-        {"pid": -1},
-        {"pid": True},
-        {"user": 2**32},
-        {"user": None},
-        {"scheduler_command": "scx"},
-        {"settings": [["/etc/passwd", "x"]]},
-        {"settings": [[GOVERNOR.path, 3]]},
-        {"settings": [[GOVERNOR.path, "a b"]]},
-        {"pid": "1"},
-        {"command": "pinstudy"},
-        {"boot_id": "\x1b[2J"},
-        {"restore_command": [1]},
-        {"restore_command": ["set\0"]},
+        *({"settings": [[*pair]]} for pair in ((GOVERNOR.path, 3), (GOVERNOR.path, "a b"))),
+        *({"settings": [["/etc/passwd", "x"]]}, {"user": 2**32}, {"user": None}),
+        *({"pid": -1}, {"pid": True}, {"pid": "1"}, {"command": "pinstudy"}),
+        *({"scheduler_command": "scx"}, {"boot_id": "\x1b[2J"}),
+        *({"restore_command": [1]}, {"restore_command": ["set\0"]}),
     ],
 )
 def test_what_no_pinstudy_has_written_is_not_believed(
     tmp_path: Path, changes: dict[str, object]
 ) -> None:
     journal = written(tmp_path)
-    spoil(journal, **changes)
+    journal.path.write_text(json.dumps(content(journal) | changes))
     with pytest.raises(UserError, match="not used") as refused:
         journal.read()
     assert str(journal.path) in str(refused.value)
@@ -166,7 +169,7 @@ def test_what_no_pinstudy_has_written_is_not_believed(
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(raw=st.binary(max_size=200) | st.text(max_size=200).map(str.encode))
-def test_any_bytes_are_refused_in_one_line(tmp_path: Path, raw: bytes) -> None:
+def test_any_bytes_are_refused(tmp_path: Path, raw: bytes) -> None:
     journal = Journal(tmp_path, STUDY)
     journal.path.write_bytes(raw)
     journal.path.chmod(0o644)
@@ -199,7 +202,7 @@ def test_a_user_without_a_home_has_no_journal_and_is_told_how_to_have_one() -> N
             journal.write(new_entry(Tree(Path("/")), [GOVERNOR]))
 
 
-def roots(folder: Path) -> Journal:
+def roots_journal(folder: Path) -> Journal:
     """Return the journal of root, whom only root can be."""
     if os.geteuid() != 0:
         pytest.skip("needs root, whose journal it is")
@@ -211,7 +214,7 @@ def roots(folder: Path) -> Journal:
 def test_roots_journal_is_neither_kept_nor_believed_where_others_can_change_it(
     tmp_path: Path, place: str, mode: int
 ) -> None:
-    journal = roots(tmp_path)
+    journal = roots_journal(tmp_path)
     journal.write(new_entry(node(tmp_path), [GOVERNOR]))
     folder = {path.name: path for path in journal.path.parents}[place]
     folder.chmod(mode)
@@ -226,7 +229,7 @@ def test_roots_journal_is_neither_kept_nor_believed_where_others_can_change_it(
 
 
 def test_roots_journal_is_not_kept_in_a_folder_of_somebody_elses(tmp_path: Path) -> None:
-    journal = roots(tmp_path)
+    journal = roots_journal(tmp_path)
     journal.write(new_entry(node(tmp_path), [GOVERNOR]))
     os.chown(journal.path.parents[1], 12345, 12345)
     with pytest.raises(UserError, match="is not root's"):
@@ -252,15 +255,6 @@ def test_a_command_that_puts_back_is_run_as_the_user_who_gave_it() -> None:
         assert output.read_text() == f"{NOBODY}\n"
 
 
-def test_a_journal_that_names_no_user_is_its_owners(tmp_path: Path) -> None:
-    journal = written(tmp_path)
-    data = json.loads(journal.path.read_text())
-    del data["user"]
-    journal.path.write_text(json.dumps(data))
-    entry = journal.read()
-    assert entry is not None and entry.user == os.geteuid()
-
-
 def test_a_command_line_of_any_length_is_cut(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -269,3 +263,197 @@ def test_a_command_line_of_any_length_is_cut(
     assert len(json.dumps(entry.content)) < 1_000_000
     assert Journal(tmp_path / "state", STUDY).write(entry) == entry
     assert Journal(tmp_path / "state", STUDY).read() == entry
+
+
+# What is put back after a crash, and after a reboot.
+BOOT = BOOT_ID[1:]
+FILE = GOVERNOR.path[1:]
+
+
+@pytest.fixture
+def first_boot(tmp_path: Path) -> Path:
+    root = build_tree(tmp_path, Machine(cores=("0",)))
+    write(root, FILE, "schedutil")
+    write(root, f"{CPU}/cpufreq/policy0/affected_cpus", "0")
+    write(root, f"{CPU}/cpufreq/policy0/scaling_available_governors", "performance powersave")
+    write(root, BOOT, "first")
+    return root
+
+
+def left_by_a_study(root: Path) -> Journal:
+    """Return the journal of a study that was killed when it had set another governor."""
+    journal = Journal(state_folder(root), STUDY)
+    journal.write(new_entry(Tree(root), [GOVERNOR]))
+    return journal
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "is_put_back"),
+    [
+        ("first", "first", True),
+        ("first", "second", False),
+        # A boot that is not known counts as the same.
+        ("first", None, True),
+        (None, "second", True),
+    ],
+)
+def test_a_killed_study_s_settings_are_put_back_in_its_boot_alone(
+    first_boot: Path, first: str | None, second: str | None, is_put_back: bool
+) -> None:
+    if first is None:
+        (first_boot / BOOT).unlink()
+    left = left_by_a_study(first_boot)
+    if second is None:
+        (first_boot / BOOT).unlink()
+    else:
+        write(first_boot, BOOT, second)
+    (line,) = restore_after_crash(first_boot)
+    assert text(first_boot, FILE) == ("powersave" if is_put_back else "schedutil")
+    assert ("the node was rebooted" in line and "nothing was put back" in line) != is_put_back
+    assert "\n" not in line
+    assert not left.exists()
+    assert restore_after_crash(first_boot) == []
+
+
+def test_a_tuning_ends_with_its_boot(first_boot: Path) -> None:
+    journal = Journal(state_folder(first_boot), TUNE)
+    tune(first_boot, changes_of(Tree(first_boot), None, None))
+    assert restore_after_crash(first_boot) == []
+    assert journal.exists()
+    write(first_boot, BOOT, "second")
+    write(first_boot, FILE, "powersave")
+    # A new tuning saves what is in force then.
+    tune(first_boot, changes_of(Tree(first_boot), None, None))
+    restore(first_boot, journal)
+    assert text(first_boot, FILE) == "powersave"
+    tune(first_boot, changes_of(Tree(first_boot), None, None))
+    write(first_boot, BOOT, "third")
+    (line,) = restore_after_crash(first_boot)
+    assert "the node was rebooted" in line
+    assert not journal.exists()
+
+
+def fill_truncated(root: Path, before: dict[str, str]) -> None:
+    """Give files their text back that a kill left between truncation and writing.
+
+    The kernel's files cannot be truncated: only these of the test are ever empty then, which would
+    mean a switch that the kernel hides.
+    """
+    for path, found in all_settings(root).items():
+        if before[path] and not found:
+            write(root, path, before[path].strip())
+
+
+@pytest.mark.parametrize("kills", [5, pytest.param(200, marks=pytest.mark.faults)])
+def test_after_a_kill_at_any_moment_the_next_command_leaves_everything_as_it_was(
+    tmp_path: Path, kills: int
+) -> None:
+    root = build_tree(tmp_path, "i9-14900k-noht")
+    distinct_settings(root)
+    before = all_settings(root)
+    journal = Journal(state_folder(root), STUDY)
+    moments = random.Random(7)
+    changed = journals = 0
+    # A kill that comes when there is nothing to put back shows nothing.
+    for kill in count():
+        if changed == kills:
+            break
+        switcher = subprocess.Popen(
+            [sys.executable, "-m", "tests.runners.settings.factors", str(root), str(kill)],
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+        )
+        assert switcher.stdout is not None
+        assert switcher.stdout.readline(), "the switcher has ended by itself"
+        time.sleep(moments.uniform(0, 0.05))
+        switcher.send_signal(signal.SIGKILL)
+        switcher.communicate()
+        assert switcher.returncode == -signal.SIGKILL
+        fill_truncated(root, before)
+        changed += all_settings(root) != before
+        journals += journal.exists()
+        lines = restore_after_crash(root)
+        assert all_settings(root) == before, lines
+        assert not journal.exists()
+    assert journals >= changed
+
+
+def test_what_a_living_study_has_changed_is_left_alone(first_boot: Path) -> None:
+    journal = Journal(state_folder(first_boot), STUDY)
+    journal.path.parent.mkdir(parents=True)
+    journal.path.write_text("{}")
+    with node_lock(first_boot):
+        assert restore_after_crash(first_boot) == []
+    (line,) = restore_after_crash(first_boot)
+    assert str(journal.path) in line and "not used" in line
+    assert journal.exists()
+
+
+# Tuning, which lasts until it is undone.
+NMI = "proc/sys/kernel/nmi_watchdog"
+NUMA = "proc/sys/kernel/numa_balancing"
+
+
+@pytest.fixture
+def untuned(root: Path) -> Path:
+    write(root, NMI, 1)
+    write(root, NUMA, 0)
+    return root
+
+
+def files(root: Path) -> dict[str, str]:
+    found = (path for folder in ("sys", "proc") for path in (root / folder).rglob("*"))
+    return {str(path): path.read_text() for path in found if path.is_file()}
+
+
+def tuned(root: Path, governor: str | None = None, turbo: str | None = None) -> None:
+    changes = tune(root, changes_of(Tree(root), governor, turbo))
+    assert [change.problem for change in changes if change.problem] == []
+
+
+def test_tuning_is_undone_by_its_journal(untuned: Path) -> None:
+    before = files(untuned)
+    # What is tuned a second time goes back to what was before the first.
+    tuned(untuned, governor="keep")
+    tuned(untuned, turbo="off")
+    assert text(untuned, NMI) == "0"
+    assert text(untuned, FILE) == "performance"
+    assert text(untuned, f"{CPU}/intel_pstate/no_turbo") == "1"
+    done = restore(untuned, Journal(state_folder(untuned), TUNE))
+    assert done is not None and done.problems == {}
+    assert files(untuned) == before
+
+
+def test_only_what_differs_is_tuned(untuned: Path) -> None:
+    names = {change.path for change in changes_of(Tree(untuned), "keep", None)}
+    assert names == {f"/{NMI}"}
+    tuned(untuned)
+    assert changes_of(Tree(untuned), None, None) == []
+
+
+def test_what_the_node_does_not_have_is_a_users_mistake_when_asked_for(tmp_path: Path) -> None:
+    guest = Tree(build_tree(tmp_path, "kvm-guest"))
+    assert changes_of(guest, None, None) == []
+    with pytest.raises(UserError, match="no frequency scaling here"):
+        changes_of(guest, "performance", None)
+    with pytest.raises(UserError, match="turbo cannot be switched here"):
+        changes_of(guest, None, "off")
+
+
+def test_nothing_is_tuned_beside_a_study_or_over_what_a_killed_one_has_left(untuned: Path) -> None:
+    changes = changes_of(Tree(untuned), None, None)
+    before = files(untuned)
+    with node_lock(untuned), pytest.raises(StudyError, match="another pinstudy is at work"):
+        tune(untuned, changes)
+    Journal(state_folder(untuned), STUDY).write(new_entry(Tree(untuned), []))
+    with pytest.raises(StudyError, match="pinstudy restore"):
+        tune(untuned, changes)
+    assert files(untuned) == before
+
+
+def test_a_setting_that_stays_as_it_is_has_its_reason(untuned: Path) -> None:
+    (untuned / NUMA).unlink()
+    (untuned / NUMA).mkdir()
+    changes = tune(untuned, changes_of(Tree(untuned), "keep", None))
+    (numa,) = [change for change in changes if change.path == f"/{NUMA}"]
+    assert "not a regular file" in numa.problem

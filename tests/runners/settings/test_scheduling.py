@@ -1,4 +1,4 @@
-"""Schedulers, energy-aware scheduling and ITMT: put in force, read back, put back."""
+"""Schedulers of sched_ext, energy-aware scheduling and ITMT: put in force, read back, put back."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -18,21 +20,83 @@ from runners.settings import sched_ext, sched_ext_loading
 from runners.settings.journal import STUDY, open_journal
 from runners.settings.node_settings import NodeSettings
 from runners.settings.recovery import restore
-from tests.runners.settings.schedulers import (
-    NAME,
-    STATE,
-    VERSION,
-    add_sched_ext,
-    in_force,
-    put_on_path,
-    started,
-)
+from tests.runners.settings.factors import put_back, text
 from tests.support.processes import children, wait_until_gone
+from tests.support.studies import write_program
 from tests.support.tools import ROOT
 from tests.support.trees import CPU, write
 from tests.support.wait import until
 
+STATE = "sys/kernel/sched_ext/state"
+NAME = "sys/kernel/sched_ext/root/ops"
+LOADED = "sys/kernel/sched_ext/enable_seq"
+VERSION = "_1.0.19_x86_64_unknown_linux_gnu"
+# As the programs of sched-ext/scx: they end on SIGINT, and say why they ended. A file `throw` in
+# the tree is what the kernel has against the scheduler.
+_PROGRAM = """#!/bin/sh
+folder={root}/sys/kernel/sched_ext
+echo "$0 $*" >>{root}/started
+case "$*" in
+*--refused*) echo libbpf: some warning; echo "Error: EXIT: not supported by this kernel"; exit 1;;
+*--mute*) exit 3;;
+esac
+leave() {{
+    rm -rf $folder/root
+    echo disabled >$folder/state
+    echo "$1"
+    exit $2
+}}
+trap 'leave "EXIT: unregistered from user space" 0' INT
+mkdir -p $folder/root
+echo {name} >$folder/root/ops
+echo $(($(cat $folder/enable_seq) + 1)) >$folder/enable_seq
+echo enabled >$folder/state
+while sleep 0.02; do
+    if [ -e {root}/throw ]; then
+        rm {root}/throw
+        leave "Error: EXIT: runnable task stall (watchdog failed to check in)" 1
+    fi
+done
+"""
+
+
+def add_sched_ext(root: Path) -> None:
+    """Give a tree the files of a kernel with sched_ext, and without a scheduler of it."""
+    write(root, STATE, "disabled")
+    write(root, LOADED, 0)
+
+
+def in_force(root: Path) -> str:
+    """Return the name of the scheduler in force, `none` without one; empty while one leaves."""
+    if (root / STATE).read_text().strip() == "disabled":
+        return "none"
+    with suppress(FileNotFoundError):
+        return (root / NAME).read_text().strip()
+    return ""
+
+
+def started(root: Path) -> list[str]:
+    """Return the command lines of the schedulers that were started, without their folders."""
+    log = root / "started"
+    lines = log.read_text().splitlines() if log.exists() else []
+    return [line.rpartition("/")[2].strip() for line in lines]
+
+
+def put_on_path(folder: Path, root: Path, patch: pytest.MonkeyPatch) -> Callable[[str], Path]:
+    """Return a function that puts a scheduler's program on the PATH, by its name."""
+    bin_ = folder / "schedulers"
+    bin_.mkdir()
+    patch.setenv("PATH", str(bin_), prepend=":")
+
+    def add(program: str) -> Path:
+        name = program.removeprefix("scx_") + VERSION
+        return write_program(bin_ / program, _PROGRAM.format(root=root, name=name))
+
+    return add
+
+
 ENERGY_AWARE = "proc/sys/kernel/sched_energy_aware"
+GOVERNOR = f"{CPU}/cpufreq/policy0/scaling_governor"
 ITMT_OLD, ITMT_NEW = (
     "proc/sys/kernel/sched_itmt_enabled",
     "sys/kernel/debug/x86/sched_itmt_enabled",
@@ -55,34 +119,26 @@ def node_settings(root: Path, rule: SchedulerRule | None = None) -> NodeSettings
     return NodeSettings(root, read_topology(root), site, {})
 
 
-def text(root: Path, path: str) -> str:
-    return (root / path).read_text().strip()
-
-
 def test_each_case_has_its_scheduler_and_the_kernels_is_back_at_the_end(root: Path) -> None:
     settings = node_settings(root)
+    assert settings.scheduler_state().fields == {}
     seen = []
     for wanted in (KERNEL, LAVD, LAVD, QUICK_LAVD, AS_IT_IS, settings_of(sched_ext="scx_bpfland")):
         assert settings.problem("current", wanted, ALL) is None
-        assert settings.apply("current", wanted, ALL) is None
+        assert settings.apply("performance", wanted, (0, 1)) is None
         seen.append(in_force(root))
     lavd, bpfland = f"lavd{VERSION}", f"bpfland{VERSION}"
     assert seen == ["none", lavd, lavd, lavd, "none", bpfland]
     # One that goes on is not started again.
     assert started(root) == ["scx_lavd", "scx_lavd --performance", "scx_bpfland"]
-    done = settings.restore()
-    assert done is not None and done.problems == {}
-    assert in_force(root) == "none"
-    assert not settings.journal_path.exists()
-
-
-def test_a_scheduler_that_runs_says_for_how_long_and_none_says_nothing(root: Path) -> None:
-    settings = node_settings(root)
-    assert settings.scheduler_state().fields == {}
-    assert settings.apply("current", LAVD, ALL) is None
     assert settings.scheduler_state().fields["scheduler_loaded_s"] >= 0
-    settings.restore()
+    # Governors and schedulers share a journal.
+    saved = dict(json.loads(settings.journal_path.read_text())["settings"])
+    assert (saved[f"/{NAME}"], saved[f"/{GOVERNOR}"]) == ("none", "powersave")
+    put_back(settings)
+    assert (in_force(root), text(root, GOVERNOR)) == ("none", "powersave")
     assert settings.scheduler_state().fields == {}
+    assert not settings.journal_path.exists()
 
 
 def test_a_scheduler_that_the_kernel_throws_out_says_why_and_is_started_again(root: Path) -> None:
@@ -129,10 +185,6 @@ def test_a_program_that_loads_another_scheduler_is_a_reason(
     settings.restore()
 
 
-def without_sched_ext(root: Path) -> None:
-    (root / STATE).unlink()
-
-
 def another_in_force(root: Path) -> None:
     write(root, NAME, "rusty_1.0")
     write(root, STATE, "enabled")
@@ -142,6 +194,10 @@ def earlier_study(root: Path) -> None:
     journal = open_journal(root, STUDY).path
     journal.parent.mkdir(parents=True)
     journal.write_text("{}")
+
+
+def without_sched_ext(root: Path) -> None:
+    (root / STATE).unlink()
 
 
 @pytest.mark.parametrize(
@@ -155,63 +211,62 @@ def earlier_study(root: Path) -> None:
     ],
 )
 def test_what_cannot_be_in_force_is_a_reason_before_anything_is_changed(
-    root: Path, spoil: object, scheduler: str, expected: str
+    root: Path, spoil: Callable[[Path], None], scheduler: str, expected: str
 ) -> None:
-    assert callable(spoil)
     spoil(root)
     settings = node_settings(root)
-    for reason in (
-        settings.problem("current", settings_of(sched_ext=scheduler), ALL),
-        settings.apply("current", settings_of(sched_ext=scheduler), ALL),
-    ):
-        assert reason is not None and expected in reason
+    for reason_of in (settings.problem, settings.apply):
+        assert expected in str(reason_of("current", settings_of(sched_ext=scheduler), ALL))
     assert settings.restore() is None
-    assert started(root) == []
-
-
-def test_root_starts_nothing_of_the_user_who_called_sudo(
-    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sched_ext_loading, "invoking_uid", lambda: 1000)
-    (tmp_path / "schedulers/scx_lavd").chmod(0o777)
-    settings = node_settings(root)
-    for wanted, expected in (
-        (LAVD, "scx_lavd is not root's alone, who would start it"),
-        (
-            settings_of(sched_ext="scx_lavd --config ../shadow"),
-            "names a file, which root does not open",
-        ),
-    ):
-        reason = settings.apply("current", wanted, ALL)
-        assert reason is not None and expected in reason
     assert started(root) == []
 
 
 def test_without_sched_ext_the_kernels_own_scheduler_is_in_force(root: Path) -> None:
     without_sched_ext(root)
-    by_command = node_settings(root, SchedulerRule("command", ("/no/such", "{scheduler}")))
-    for settings in (node_settings(root), by_command):
+    by_command = SchedulerRule("command", ("/no/such", "{scheduler}"))
+    for settings in (node_settings(root), node_settings(root, by_command)):
         assert settings.problem("current", KERNEL, ALL) is None
         assert settings.apply("current", KERNEL, ALL) is None
         assert settings.restore() is None
 
 
 @pytest.mark.parametrize(
+    ("command_line", "expected"),
+    [
+        ("scx_lavd", "scx_lavd is not root's alone, who would start it"),
+        ("scx_lavd --config ../shadow", "names a file, which root does not open"),
+    ],
+)
+def test_root_starts_nothing_of_the_user_who_called_sudo(
+    root: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    command_line: str,
+    expected: str,
+) -> None:
+    monkeypatch.setattr(sched_ext_loading, "invoking_uid", lambda: 1000)
+    (tmp_path / "schedulers/scx_lavd").chmod(0o777)
+    wanted = settings_of(sched_ext=command_line)
+    assert expected in str(node_settings(root).apply("current", wanted, ALL))
+    assert started(root) == []
+
+
+@pytest.mark.parametrize(
     ("path", "on", "off"), [(ITMT_OLD, "1", "0"), (ITMT_NEW, "Y", "N"), (ENERGY_AWARE, "1", "0")]
 )
-def test_a_switch_is_set_read_back_and_put_back(root: Path, path: str, on: str, off: str) -> None:
-    write(root, path, on)
+def test_a_switch_is_set_and_put_back(root: Path, path: str, on: str, off: str) -> None:
     field = "energy_aware" if path == ENERGY_AWARE else "itmt"
     settings = node_settings(root)
+    reason = settings.problem("current", settings_of(**{field: "on"}), ALL)
+    assert reason is not None and reason.endswith("is missing")
+    write(root, path, on)
     for state, shown in (("on", on), ("off", off), ("current", on), ("off", off)):
         wanted = settings_of(**{field: state})
         assert settings.problem("current", wanted, ALL) is None
         assert settings.apply("current", wanted, ALL) is None
         assert text(root, path) == shown
-    done = settings.restore()
-    assert done is not None and done.problems == {}
+    put_back(settings)
     assert text(root, path) == on
-    assert not settings.journal_path.exists()
 
 
 def test_energy_aware_scheduling_is_put_back_before_its_governor_is(root: Path) -> None:
@@ -220,35 +275,17 @@ def test_energy_aware_scheduling_is_put_back_before_its_governor_is(root: Path) 
     off = settings_of(energy_aware="off")
     assert settings.apply("performance", off, ALL) is None
     saved = [path for path, _ in json.loads(settings.journal_path.read_text())["settings"]]
-    assert saved.index(f"/{ENERGY_AWARE}") < min(
-        place for place, path in enumerate(saved) if path.endswith("scaling_governor")
-    )
+    assert saved.index(f"/{ENERGY_AWARE}") < saved.index(f"/{GOVERNOR}")
     assert settings.apply("powersave", AS_IT_IS, ALL) is None
     assert text(root, ENERGY_AWARE) == "1"
     # What the kernel does is done by hand: its file is empty under this governor.
     write(root, ENERGY_AWARE, "")
-    reason = settings.apply("powersave", off, ALL)
-    assert reason is not None and "energy-aware scheduling is impossible now" in reason
-    done = settings.restore()
-    assert done is not None and done.problems == {}
-
-
-def test_what_is_impossible_under_the_governor_in_force_may_be_possible_under_another(
-    root: Path,
-) -> None:
-    write(root, ENERGY_AWARE, "")
-    settings = node_settings(root)
-    on = settings_of(energy_aware="on")
-    reason = settings.problem("powersave", on, ALL)
-    assert reason is not None and "energy-aware scheduling is impossible now" in reason
-    assert settings.problem("performance", on, ALL) is None
-
-
-@pytest.mark.parametrize("field", ["energy_aware", "itmt"])
-def test_a_kernel_without_a_switch_has_a_reason(root: Path, field: str) -> None:
-    settings = node_settings(root)
-    reason = settings.problem("current", settings_of(**{field: "on"}), ALL)
-    assert reason is not None and reason.endswith("is missing")
+    for reason_of in (settings.problem, settings.apply):
+        reason = str(reason_of("powersave", off, ALL))
+        assert "energy-aware scheduling is impossible now" in reason
+    # Under another one it may be possible.
+    assert settings.problem("performance", off, ALL) is None
+    put_back(settings)
 
 
 SITE = """
@@ -276,8 +313,7 @@ def test_a_site_sets_schedulers_by_its_command_and_they_are_put_back_by_it(root:
     assert settings.apply("current", LAVD, ALL) is None, "it is set again"
     reason = settings.apply("current", settings_of(sched_ext="scx_wrong"), ALL)
     assert reason is not None and "wrong is not allowed at this site" in reason
-    done = settings.restore()
-    assert done is not None and done.problems == {}
+    put_back(settings)
     calls = (root / "log").read_text().splitlines()
     assert calls == [
         "scx_lavd", "scx_lavd --performance", "kernel", "scx_rusty", "scx_lavd", "scx_lavd",
@@ -290,12 +326,8 @@ def test_where_nobody_sets_schedulers_the_one_in_force_runs(root: Path) -> None:
     write(root, ITMT_OLD, 1)
     settings = node_settings(root, SchedulerRule("nobody"))
     assert settings.apply("current", settings_of(sched_ext="scx_rusty", itmt="on"), ALL) is None
-    for wanted in (
-        KERNEL,
-        LAVD,
-        settings_of(sched_ext="scx_rusty --fast"),
-        settings_of(itmt="off"),
-    ):
+    faster = settings_of(sched_ext="scx_rusty --fast")
+    for wanted in (KERNEL, LAVD, faster, settings_of(itmt="off")):
         reason = settings.apply("current", wanted, ALL)
         assert reason is not None and reason.endswith("at this site nobody sets it")
     assert settings.restore() is None
@@ -345,13 +377,3 @@ def test_a_scheduler_ends_with_the_study_that_is_killed_and_recovery_sees_it(roo
     assert in_force(root) == "none"
     wait_until_gone((supervisor, scheduler))
     assert not open_journal(root, STUDY).exists()
-
-
-def test_governors_and_schedulers_share_a_journal(root: Path) -> None:
-    settings = node_settings(root)
-    assert settings.apply("performance", LAVD, (0, 1)) is None
-    saved = dict(json.loads(settings.journal_path.read_text())["settings"])
-    assert saved[f"/{NAME}"] == "none"
-    assert saved[f"/{CPU}/cpufreq/policy0/scaling_governor"] == "powersave"
-    settings.restore()
-    assert text(root, f"{CPU}/cpufreq/policy0/scaling_governor") == "powersave"
