@@ -59,14 +59,12 @@ def test_the_runtime_of_a_program_and_loops_with_a_runtime_schedule_are_found(
 ) -> None:
     loop = LOOP.replace("PRAGMA", f"parallel for schedule({schedule})")
     (tmp_path / "loop.c").write_text(loop.replace("main", "f") if in_library else loop)
-    options = ("-O1", "-fopenmp")
+    command = ["-O1", "-fopenmp", "-o", "main", "loop.c"]
     if in_library:
-        build(tmp_path, compiler, *options, "-shared", "-fPIC", "-o", "libloop.so", "loop.c")
+        build(tmp_path, compiler, "-fopenmp", "-shared", "-fPIC", "-o", "libloop.so", "loop.c")
         (tmp_path / "main.c").write_text(MAIN)
-        options, source = ("-Wl,-rpath,$ORIGIN",), ("main.c", "libloop.so")
-    else:
-        source = ("loop.c",)
-    program = build(tmp_path, compiler, *options, "-o", "main", *source)
+        command = ["-o", "main", "main.c", "libloop.so", "-Wl,-rpath,$ORIGIN"]
+    program = build(tmp_path, compiler, *command)
     found = inspect_program(program, ENVIRONMENT)
     assert (found.runtime, found.loops) == (runtime, loops)
 

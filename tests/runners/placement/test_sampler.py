@@ -1,4 +1,4 @@
-"""The sampler reads masks, CPUs and CPU time of threads from the kernel's files."""
+"""The sampler reads masks, CPUs, CPU time and libraries of threads from the kernel's files."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import resource
 import shutil
 import signal
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from runners.execution.execute import Harness, execute
+from runners.placement.libraries import MAX_PROCESSES, LoadedLibraries
 from runners.placement.sampler import LAST_LOOK_S, MAX_STAYS, TURN_S, Pace, PlacementSampler
 from runners.placement.thread_placement import Expected, Samples, prove
+from runners.plan.launch import Launch
+from tests.support.held import looks_counted
+from tests.support.programs import witness
+from tests.support.wait import HANG_S
+
+
+class HandClock:
+    """A clock whose time is set by hand."""
+
+    def __init__(self) -> None:
+        self.now_s = 0.0
+
+    def __call__(self) -> float:
+        return self.now_s
 
 
 def sampler_of(proc: Path, online: str = "0-3", **more: Any) -> PlacementSampler:  # noqa: ANN401
@@ -61,29 +78,23 @@ def test_the_sampler_notices_cpus_that_go_and_come_back(tmp_path: Path) -> None:
 
 
 def test_the_sampler_reads_masks_and_cpus_of_threads_and_children(tmp_path: Path) -> None:
-    task(tmp_path, 10, 10, 3, "0-3", children="20 ")
+    # Every child is looked at, however many there are.
+    others = " ".join(map(str, range(1000, 5000)))
+    task(tmp_path, 10, 10, 3, "0-3", children=f"{others} 20 ")
     task(tmp_path, 10, 11, 1, "1")
     task(tmp_path, 20, 20, 2, "2")
     sampler = sampler_of(tmp_path, "0-7")
-    sampler.sample()
-    sampler.sample()
+    # The witness's orphans are followed, and it is not.
+    orphans = PlacementSampler((10,), tmp_path, tmp_path / "online", descendants_only=True)
+    for _ in range(2):
+        sampler.sample()
+        orphans.sample()
     seen = {
         thread.tid: (thread.pid, thread.allowed, dict(thread.ran_on)) for thread in sampler.threads
     }
-    assert seen == {
-        10: (10, (0, 1, 2, 3), {3: 2}),
-        11: (10, (1,), {1: 2}),
-        20: (20, (2,), {2: 2}),
-    }
-
-
-def test_every_child_is_looked_at_however_many_there_are(tmp_path: Path) -> None:
-    others = " ".join(map(str, range(1000, 5000)))
-    task(tmp_path, 10, 10, 3, "0-3", children=f"{others} 20 ")
-    task(tmp_path, 20, 20, 2, "2")
-    sampler = sampler_of(tmp_path)
-    sampler.sample()
-    assert [thread.tid for thread in sampler.threads] == [10, 20]
+    child = {20: (20, (2,), {2: 2})}
+    assert seen == {10: (10, (0, 1, 2, 3), {3: 2}), 11: (10, (1,), {1: 2})} | child
+    assert [thread.tid for thread in orphans.threads] == [20]
 
 
 @given(stat=st.binary(max_size=200), status=st.binary(max_size=200))
@@ -111,7 +122,7 @@ def test_a_look_for_which_no_open_file_is_left_is_told_from_threads_that_have_en
 
 
 def test_a_mask_that_nobody_has_set_is_what_is_online_of_it(tmp_path: Path) -> None:
-    """Such a mask names CPUs that are not there: those that could be hotplugged_cpus in."""
+    """Such a mask names CPUs that are not there: those that could be plugged in."""
     task(tmp_path, 10, 10, 3, "0-127", ticks=50)
     sampler = sampler_of(tmp_path, "0-5,7")
     for _ in range(9):
@@ -122,29 +133,46 @@ def test_a_mask_that_nobody_has_set_is_what_is_online_of_it(tmp_path: Path) -> N
     assert prove(samples, Expected("none", thread.allowed, 1)).verdict == "proved"
 
 
-def test_every_mask_is_kept_with_its_looks_and_its_cpu_time(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("looks", "stays"),
+    [
+        # Allowed CPUs, CPU, microseconds; and looks, CPU time, and time at the first look.
+        (
+            [("0-1", 0, 30), ("1", 1, 400), ("1", 1, 9400), ("1", 1, 9400), ("0-1", 1, 9900)],
+            [
+                ((0, 1), {0: 1}, 0.00003, 0.00003),
+                ((1,), {1: 3}, 0.00937, 0.00037),
+                ((0, 1), {1: 1}, 0.0005, 0.0005),
+            ],
+        ),
+        # A sleeping thread's CPU from before it was bound is told apart.
+        (
+            [("1", 0, 1), ("1", 0, 1), ("1", 1, 1), ("1", 1, 1)],
+            [((1,), {0: 2}, 0.000001, 0.000001), ((1,), {1: 2}, 0.0, 0.0)],
+        ),
+        # A thread that takes the place of the main thread starts its clock anew.
+        (
+            [("1", 1, 100_000), ("1", 1, 5000), ("1", 1, 25_000)],
+            [((1,), {1: 3}, 0.12, 0.1)],
+        ),
+    ],
+)
+def test_every_stay_is_kept_with_its_looks_and_its_cpu_time(
+    tmp_path: Path,
+    looks: list[tuple[str, int, int]],
+    stays: list[tuple[tuple[int, ...], dict[int, int], float, float]],
+) -> None:
     sampler = sampler_of(tmp_path)
-    for allowed, cpu, ticks in (("0-1", 0, 0), ("1", 1, 10), ("1", 1, 20), ("0-1", 1, 30)):
-        task(tmp_path, 10, 10, cpu, allowed, ticks=ticks)
+    for allowed, cpu, used_us in looks:
+        task(tmp_path, 10, 10, cpu, allowed, nanoseconds=1000 * used_us)
         sampler.sample()
     (thread,) = sampler.threads
-    assert [(stay.allowed, stay.looks, stay.cpu_s) for stay in thread.stays] == [
-        ((0, 1), 1, 0.0),
-        ((1,), 2, 0.2),
-        ((0, 1), 1, 0.3),
+    assert [(stay.allowed, dict(stay.ran_on)) for stay in thread.stays] == [
+        stay[:2] for stay in stays
     ]
-    assert thread.masks == {(0, 1): 2, (1,): 2}
-
-
-def test_cpu_time_is_read_in_nanoseconds_and_told_apart_by_stay(tmp_path: Path) -> None:
-    sampler = sampler_of(tmp_path)
-    for allowed, used_ns in (("0-1", 30_000), ("1", 400_000), ("1", 9_400_000), ("1", 9_400_000)):
-        task(tmp_path, 10, 10, 1, allowed, nanoseconds=used_ns)
-        sampler.sample()
-    (thread,) = sampler.threads
-    assert thread.cpu_s == pytest.approx(0.0094)
-    assert thread.spent_s == pytest.approx([0.00003, 0.00937])
-    assert [stay.entering_s for stay in thread.stays] == pytest.approx([0.00003, 0.00037])
+    assert thread.spent_s == pytest.approx([spent_s for *_, spent_s, _ in stays])
+    entering = [stay.entering_s for stay in thread.stays]
+    assert entering == pytest.approx([entering_s for *_, entering_s in stays])
     assert not sampler.in_ticks
 
 
@@ -160,17 +188,6 @@ def test_where_the_kernel_has_no_nanoseconds_clock_ticks_are_read(
     assert sampler.in_ticks
 
 
-def test_a_thread_that_takes_the_place_of_the_main_thread_adds_to_its_cpu_time(
-    tmp_path: Path,
-) -> None:
-    sampler = sampler_of(tmp_path)
-    for used_ns in (100_000_000, 5_000_000, 25_000_000):
-        task(tmp_path, 10, 10, 0, "0", nanoseconds=used_ns)
-        sampler.sample()
-    (thread,) = sampler.threads
-    assert thread.cpu_s == pytest.approx(0.12)
-
-
 @pytest.mark.parametrize(("number", "drops"), [(signal.SIGCHLD, True), (signal.SIGPIPE, False)])
 def test_a_process_that_ignores_the_end_of_its_children_is_noticed(
     tmp_path: Path, number: int, drops: bool
@@ -182,7 +199,7 @@ def test_a_process_that_ignores_the_end_of_its_children_is_noticed(
 
 
 def test_a_thread_goes_on_as_it_did_before_the_last_look(tmp_path: Path) -> None:
-    clock = Clock()
+    clock = HandClock()
     sampler = sampler_of(tmp_path, clock=clock)
     paces = []
     for clock.now_s, state, used_ms in (
@@ -197,23 +214,14 @@ def test_a_thread_goes_on_as_it_did_before_the_last_look(tmp_path: Path) -> None
     assert paces == pytest.approx([1.0, 0.5, 0.0, 1.0])
 
 
-def test_a_sleeping_thread_s_cpu_from_before_it_was_bound_is_told_apart(tmp_path: Path) -> None:
-    sampler = sampler_of(tmp_path)
-    for cpu in (0, 0, 1, 1):
-        task(tmp_path, 10, 10, cpu, "1")
-        sampler.sample()
-    (thread,) = sampler.threads
-    assert [(stay.looks, dict(stay.ran_on)) for stay in thread.stays] == [(2, {0: 2}), (2, {1: 2})]
-
-
 def test_a_thread_that_never_rests_has_a_bounded_trace(tmp_path: Path) -> None:
     sampler = sampler_of(tmp_path)
-    for look in range(10 * MAX_STAYS):
+    for look in range(2 * MAX_STAYS):
         task(tmp_path, 10, 10, look % 2, str(look % 2))
         sampler.sample()
     (thread,) = sampler.threads
     assert len(thread.stays) <= MAX_STAYS
-    assert thread.masks == {(0,): 5 * MAX_STAYS, (1,): 5 * MAX_STAYS}
+    assert thread.masks == {(0,): MAX_STAYS, (1,): MAX_STAYS}
     assert thread.allowed == (1,)
 
 
@@ -225,25 +233,8 @@ def test_a_later_thread_of_the_same_number_is_another(tmp_path: Path) -> None:
     assert [(trace.first_look, trace.last_look) for trace in sampler.threads] == [(1, 1), (2, 2)]
 
 
-def test_the_witness_s_orphans_are_followed_and_it_is_not(tmp_path: Path) -> None:
-    task(tmp_path, 5, 5, 0, "0-3", children="10 30 ")
-    task(tmp_path, 10, 10, 1, "1")
-    task(tmp_path, 30, 30, 2, "2")
-    sampler = PlacementSampler((5,), tmp_path, tmp_path / "online", descendants_only=True)
-    sampler.sample()
-    assert [trace.tid for trace in sampler.threads] == [10, 30]
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now_s = 0.0
-
-    def __call__(self) -> float:
-        return self.now_s
-
-
 def test_a_thread_that_is_gone_may_have_gone_on_until_it_was_missed(tmp_path: Path) -> None:
-    clock = Clock()
+    clock = HandClock()
     task(tmp_path, 10, 10, 0, "0")
     task(tmp_path, 10, 11, 0, "0", state="R")
     sampler = sampler_of(tmp_path, clock=clock)
@@ -263,7 +254,7 @@ def test_a_thread_that_is_gone_may_have_gone_on_until_it_was_missed(tmp_path: Pa
 
 
 def test_a_thread_that_waits_for_a_cpu_is_runnable_since_the_look_before(tmp_path: Path) -> None:
-    clock = Clock()
+    clock = HandClock()
     sampler = sampler_of(tmp_path, clock=clock)
     for clock.now_s, state in ((1.0, "R"), (1.5, "R"), (3.5, "S"), (3.75, "R")):
         task(tmp_path, 10, 10, 0, "0", state=state)
@@ -285,7 +276,7 @@ def test_a_new_thread_is_noticed_without_a_look(tmp_path: Path) -> None:
 
 
 def test_looks_are_dense_at_first_then_as_rare_as_they_are_dear(tmp_path: Path) -> None:
-    clock = Clock()
+    clock = HandClock()
     sampler = PlacementSampler((10,), tmp_path, tmp_path / "online", clock)
     pace = Pace(clock)
 
@@ -307,7 +298,7 @@ def test_looks_are_dense_at_first_then_as_rare_as_they_are_dear(tmp_path: Path) 
 def test_births_do_not_make_looks_rarer_where_each_takes_long(tmp_path: Path) -> None:
     def looks(births: int) -> int:
         """Return the looks at two seconds of a program that starts threads at once."""
-        clock = Clock()
+        clock = HandClock()
 
         class Slow(PlacementSampler):
             def sample(self, *, at_end: bool = False) -> None:
@@ -326,7 +317,7 @@ def test_births_do_not_make_looks_rarer_where_each_takes_long(tmp_path: Path) ->
 
 
 def test_no_look_is_rarer_than_one_a_second(tmp_path: Path) -> None:
-    class Dear(Clock):
+    class Dear(HandClock):
         """Every question takes a second: a node with far too many threads."""
 
         def __call__(self) -> float:
@@ -340,3 +331,67 @@ def test_no_look_is_rarer_than_one_a_second(tmp_path: Path) -> None:
     after_s = clock.now_s
     while not pace.step(sampler):
         assert clock.now_s - after_s < LAST_LOOK_S + 2
+
+
+MAPS = """\
+55e4c0a00000-55e4c0a21000 r--p 00000000 fe:01 131 /usr/bin/python3.11
+7f1c2a000000-7f1c2a021000 rw-p 00000000 00:00 0 [heap]
+7f1c2b000000-7f1c2b100000 r-xp 00001000 fe:01 77 /opt/my env/lib/libscipy_openblas64_-99b71e71.so
+7f1c2c000000-7f1c2c100000 r-xp 00001000 fe:01 78 /usr/lib/libgomp.so.1.0.0
+7f1c2d000000-7f1c2d100000 r-xp 00001000 fe:01 79 /usr/lib/libm.so.6
+"""
+
+
+def mapped(proc: Path, pid: int, maps: str) -> None:
+    (proc / str(pid)).mkdir(parents=True)
+    (proc / str(pid) / "maps").write_text(maps)
+
+
+def test_of_all_mapped_files_those_with_threads_are_named(tmp_path: Path) -> None:
+    mapped(tmp_path, 7, MAPS)
+    mapped(tmp_path, 8, "0-1 r--p 0 0:0 0 /lib/libtbb.so.12\n")
+    libraries = LoadedLibraries(tmp_path)
+
+    libraries.look([6, 7, 8])
+
+    assert libraries.names == (
+        "libgomp.so.1.0.0", "libscipy_openblas64_-99b71e71.so", "libtbb.so.12",
+    )  # fmt: skip
+
+
+def test_it_looks_ever_more_rarely_and_at_no_more_than_some_processes(tmp_path: Path) -> None:
+    libraries = LoadedLibraries(tmp_path)
+    looked = []
+    for call in range(1, 101):
+        mapped(tmp_path, call, f"0-1 r--p 0 0:0 0 /lib/libopenblas.so.{call}\n")
+        libraries.look([call])
+        if any(name.endswith(f".{call}") for name in libraries.names):
+            looked.append(call)
+
+    assert looked == [1, 2, 4, 8, 16, 32, 64]
+    many = LoadedLibraries(tmp_path)
+    many.look(range(1, 101))
+    assert len(many.names) == MAX_PROCESSES
+
+
+def test_what_an_interpreter_opens_is_found_while_it_runs(tmp_path: Path) -> None:
+    # A copy of some library, whose name alone counts, opened after the start.
+    script = (
+        "import ctypes, os, shutil, time\n"
+        "path = os.environ['HERE'] + '/libopenblas.so.0'\n"
+        "maps = open('/proc/self/maps').read().split()\n"
+        "shutil.copy(next(word for word in maps if 'libc.so' in word), path)\n"
+        "ctypes.CDLL(path)\n"
+        "looks = lambda: int(open(os.environ['LOOKS'], 'rb').read().split(b'\\0')[0] or 0)\n"
+        # The next power of two is a look at the libraries, too.
+        "enough = 2 * looks() + 2\n"
+        "while looks() < enough: time.sleep(0.001)\n"
+    )
+    libraries = LoadedLibraries()
+    with looks_counted(tmp_path / "looks") as looks:
+        environment = {"PATH": os.environ["PATH"], "HERE": str(tmp_path), "LOOKS": str(looks)}
+        launch = Launch((), (sys.executable, "-c", script), environment, {}, ())
+        run = execute(launch, HANG_S, Harness(witness(), None), libraries=libraries)
+
+    assert run.ending.exit_code == 0, run.stderr
+    assert run.thread_libraries == ("libopenblas.so.0",)

@@ -1,4 +1,4 @@
-"""What was seen of the threads is compared with what the mapping says."""
+"""What was seen of the threads of programs and ranks is compared with what the mapping says."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from runners.placement.team_placement import prove_teams
 from runners.placement.thread_placement import (
     Expected,
     Proof,
@@ -21,7 +22,7 @@ from runners.placement.thread_placement import (
     settling_looks,
     surplus_team,
 )
-from runners.placement.thread_trace import Stay, ThreadTrace
+from runners.placement.thread_trace import Mask, Stay, ThreadTrace
 
 
 def trace(
@@ -81,120 +82,126 @@ SHELL = steady(90, BOTH, 0, cpu_s=0.02, pid=90)
 HELPERS = [steady(110 + number, (0,), 0, cpu_s=0.0) for number in range(5)]
 WORKER = steady(120, (0,), 0, cpu_s=0.2)
 
-# Threads, binding, its CPUs, requested threads, other facts; verdict, reason.
-RULES: dict[str, tuple[list[ThreadTrace], str, tuple[int, ...], int, dict[str, Any], str, str]] = {
-    "pinned": (PINNED, "pin", BOTH, 2, {}, "proved", ""),
-    "ignored": (FREE, "pin", BOTH, 2, {}, "violated", "thread 100 was allowed CPU 0-1;"),
-    "two on one": (one_on_each(0, 0), "pin", BOTH, 2, {}, "violated", "both pinned to CPU 0"),
-    "two children on one": (
-        *([*ALONE, steady(101, (0,), 0, pid=101)], "pin", BOTH, 2, {}),
-        *("violated", "both pinned to CPU 0"),
+Rule = tuple[list[ThreadTrace], Expected, str, dict[str, Any]]
+
+
+def rule(
+    threads: list[ThreadTrace],
+    where: str,
+    said: str,
+    **facts: Any,  # noqa: ANN401 - as Samples
+) -> Rule:
+    """Return a rule: a mapping such as `pin 2 on 0,1`, the verdict and a part of its reason."""
+    binding, wanted, _, cpus = where.split()
+    expected = Expected(binding, tuple(map(int, cpus.split(","))), int(wanted))
+    return threads, expected, said, facts
+
+
+RULES = {
+    "pinned": rule(PINNED, "pin 2 on 0,1", "proved"),
+    "ignored": rule(FREE, "pin 2 on 0,1", "violated: thread 100 was allowed CPU 0-1;"),
+    "two on one": rule(one_on_each(0, 0), "pin 2 on 0,1", "violated: both pinned to CPU 0"),
+    "two children on one": rule(
+        [*ALONE, steady(101, (0,), 0, pid=101)], "pin 2 on 0,1", "violated: both pinned to CPU 0"
     ),
-    "a CPU given twice": (one_on_each(0, 0, 1, 1), "pin", (0, 0, 1, 1), 4, {}, "proved", ""),
-    "given twice, used thrice": (
-        *(one_on_each(0, 0, 0, 1), "pin", (0, 0, 1, 1), 4, {}),
-        *("violated", "threads 100 and 101 and 102 were all pinned to CPU 0"),
+    "a CPU given twice": rule(one_on_each(0, 0, 1, 1), "pin 4 on 0,0,1,1", "proved"),
+    "given twice, used thrice": rule(
+        one_on_each(0, 0, 0, 1),
+        "pin 4 on 0,0,1,1",
+        "violated: 100 and 101 and 102 were all pinned to CPU 0",
     ),
-    "a smaller team": (ALONE, "pin", BOTH, 2, {}, "violated", "only 1 of 2 threads ran"),
-    "births untold": (
+    "a smaller team": rule(ALONE, "pin 2 on 0,1", "violated: only 1 of 2 threads ran"),
+    "births untold": rule(ALONE, "pin 2 on 0,1", "unproved: 1 of 2 threads were seen", unmet=None),
+    "a shell and its helper": rule(
+        [*ALONE, steady(101, (1,), 1, cpu_s=0.002, pid=101)],
+        "pin 2 on 0,1",
+        "violated: only 1 of 2 threads ran",
+    ),
+    "little work in a team": rule(
+        [*ALONE, steady(101, (1,), 1, cpu_s=0.002)], "pin 2 on 0,1", "proved"
+    ),
+    "one not met": rule(ALONE, "pin 2 on 0,1", "unproved", unmet=1),
+    "nothing to do": rule(
+        [FREE[0], steady(101, BOTH, 1, cpu_s=0.0)],
+        "set 2 on 0,1",
+        "unproved: only 1 of 2 threads used CPU time",
+    ),
+    "a larger team": rule(
+        one_on_each(0, 1, 2),
+        "pin 2 on 0,1,2",
+        "violated: 3 threads ran at the same time, 2 were asked for",
+    ),
+    "one after the other": rule(ONE_AFTER_THE_OTHER, "pin 2 on 0,1", "proved"),
+    "never three at a time": rule(ONE_AFTER_THE_OTHER, "pin 3 on 0,1", "violated"),
+    "six looks": rule(ALONE, "pin 1 on 0", "unproved: too few", looks=6),
+    "six looks elsewhere": rule(ALONE, "pin 1 on 1", "unproved: too few", looks=6),
+    "one look elsewhere": rule(ALONE, "pin 1 on 1", "unproved: too few", looks=1),
+    "two milliseconds": rule(ALONE, "pin 1 on 1", "unproved: too few", elapsed_s=0.002),
+    "too many": rule(ALONE, "pin 1 on 0", "unproved: too many to follow", overflowed=True),
+    "put back, none": rule(PUT_BACK, "none 1 on 0,1", "violated: bound to CPU 1 at 95 of 100"),
+    "put back, set": rule(PUT_BACK, "set 1 on 0,1", "violated: bound to CPU 1 at 95 of 100"),
+    "swapped": rule([in_turns(100, 0, 1), in_turns(101, 1, 0)], "pin 2 on 0,1", "violated"),
+    "bound late": rule(BOUND_LATE, "pin 1 on 0", "unproved: bound after 25% of its CPU time"),
+    "bound late, looks": rule(BOUND_LATE, "pin 1 on 0", "unproved: at 30 of 90 looks"),
+    "late and elsewhere": rule(ELSEWHERE_FIRST, "pin 1 on 0", "violated"),
+    "late in a set": rule(BOUND_LATE, "set 1 on 0", "violated"),
+    "outside": rule(STRAYED, "set 1 on 0,1", "violated: ran on CPU 3, outside 0-1"),
+    "bound, none": rule(BOUND_BY_OTHERS, "none 2 on 0,1", "violated: 101 was bound to CPU 1;"),
+    "bound, set": rule(BOUND_BY_OTHERS, "set 2 on 0,1", "violated: 101 was bound to CPU 1;"),
+    "another CPU away": rule(FREE, "set 2 on 0,1", "proved", hotplugged_cpus=(7,)),
+    "a CPU away": rule(
+        FREE,
+        "set 2 on 0,1",
+        "violated: CPU 1 went offline or came back while the program ran",
+        hotplugged_cpus=(1, 7),
+    ),
+    "a waiting shell": rule([SHELL, *PINNED], "pin 2 on 0,1", "proved"),
+    "sleeping helpers": rule([*PINNED, *HELPERS], "pin 2 on 0,1", "proved"),
+    "a worker beside": rule([*PINNED, WORKER], "pin 2 on 0,1", "violated"),
+    "CPU time seen": rule(ALONE, "pin 1 on 0", "proved", cpu_s=1.02, unmet=None),
+    "CPU time unseen": rule(
         ALONE,
-        "pin",
-        BOTH,
-        2,
-        {"unmet": None},
-        "unproved",
-        "1 of 2 threads were seen",
+        "pin 1 on 0",
+        "unproved: 1.99 s of 3 s of CPU time were used by threads that no",
+        cpu_s=3.0,
+        unmet=None,
     ),
-    "a shell and its helper": (
-        *([*ALONE, steady(101, (1,), 1, cpu_s=0.002, pid=101)], "pin", BOTH, 2, {}),
-        *("violated", "only 1 of 2 threads ran"),
+    "perf agrees": rule(ALONE, "pin 1 on 0", "proved", cpu_s=1.02, task_clock_s=1.03),
+    "perf counted more": rule(
+        ALONE, "pin 1 on 0", "unproved: perf counted 5 s of CPU time", cpu_s=1.02, task_clock_s=5.0
     ),
-    "little work in a team": (
-        *([*ALONE, steady(101, (1,), 1, cpu_s=0.002)], "pin", BOTH, 2, {}, "proved", ""),
+    "stolen from it": rule(
+        ALONE, "pin 1 on 0", "proved", cpu_s=1.02, task_clock_s=1.3, uncharged_s=0.28
     ),
-    "one not met": (ALONE, "pin", BOTH, 2, {"unmet": 1}, "unproved", ""),
-    "nothing to do": (
-        *([FREE[0], steady(101, BOTH, 1, cpu_s=0.0)], "set", BOTH, 2, {}),
-        *("unproved", "only 1 of 2 threads used CPU time"),
-    ),
-    "a larger team": (
-        *(one_on_each(0, 1, 2), "pin", (0, 1, 2), 2, {}),
-        *("violated", "3 threads ran at the same time, 2 were asked for"),
-    ),
-    "one after the other": (ONE_AFTER_THE_OTHER, "pin", BOTH, 2, {}, "proved", ""),
-    "never three at a time": (ONE_AFTER_THE_OTHER, "pin", BOTH, 3, {}, "violated", ""),
-    "six looks": (ALONE, "pin", (0,), 1, {"looks": 6}, "unproved", "too few"),
-    "six looks elsewhere": (ALONE, "pin", (1,), 1, {"looks": 6}, "unproved", "too few"),
-    "one look elsewhere": (ALONE, "pin", (1,), 1, {"looks": 1}, "unproved", "too few"),
-    "two milliseconds": (ALONE, "pin", (1,), 1, {"elapsed_s": 0.002}, "unproved", "too few"),
-    "too many": (ALONE, "pin", (0,), 1, {"overflowed": True}, "unproved", "too many to follow"),
-    "put back, none": (PUT_BACK, "none", BOTH, 1, {}, "violated", "bound to CPU 1 at 95 of 100"),
-    "put back, set": (PUT_BACK, "set", BOTH, 1, {}, "violated", "bound to CPU 1 at 95 of 100"),
-    "swapped": ([in_turns(100, 0, 1), in_turns(101, 1, 0)], "pin", BOTH, 2, {}, "violated", ""),
-    "bound late": (BOUND_LATE, "pin", (0,), 1, {}, "unproved", "bound after 25% of its CPU time"),
-    "bound late, looks": (BOUND_LATE, "pin", (0,), 1, {}, "unproved", "at 30 of 90 looks"),
-    "late and elsewhere": (ELSEWHERE_FIRST, "pin", (0,), 1, {}, "violated", ""),
-    "late in a set": (BOUND_LATE, "set", (0,), 1, {}, "violated", ""),
-    "outside": (STRAYED, "set", BOTH, 1, {}, "violated", "ran on CPU 3, outside 0-1"),
-    "bound, none": (BOUND_BY_OTHERS, "none", BOTH, 2, {}, "violated", "101 was bound to CPU 1;"),
-    "bound, set": (BOUND_BY_OTHERS, "set", BOTH, 2, {}, "violated", "101 was bound to CPU 1;"),
-    "another CPU away": (FREE, "set", BOTH, 2, {"hotplugged_cpus": (7,)}, "proved", ""),
-    "a CPU away": (
-        *(FREE, "set", BOTH, 2, {"hotplugged_cpus": (1, 7)}),
-        *("violated", "CPU 1 went offline or came back while the program ran"),
-    ),
-    "a waiting shell": ([SHELL, *PINNED], "pin", BOTH, 2, {}, "proved", ""),
-    "sleeping helpers": ([*PINNED, *HELPERS], "pin", BOTH, 2, {}, "proved", ""),
-    "a worker beside": ([*PINNED, WORKER], "pin", BOTH, 2, {}, "violated", ""),
-    "CPU time seen": (ALONE, "pin", (0,), 1, {"cpu_s": 1.02, "unmet": None}, "proved", ""),
-    "CPU time unseen": (
-        *(ALONE, "pin", (0,), 1, {"cpu_s": 3.0, "unmet": None}),
-        *("unproved", "1.99 s of 3 s of CPU time were used by threads that no look has met"),
-    ),
-    "perf agrees": (ALONE, "pin", (0,), 1, {"cpu_s": 1.02, "task_clock_s": 1.03}, "proved", ""),
-    "perf counted more": (
-        *(ALONE, "pin", (0,), 1, {"cpu_s": 1.02, "task_clock_s": 5.0}),
-        *("unproved", "perf counted 5 s of CPU time"),
-    ),
-    "stolen from it": (
-        *(ALONE, "pin", (0,), 1, {"cpu_s": 1.02, "task_clock_s": 1.3, "uncharged_s": 0.28}),
-        *("proved", ""),
-    ),
-    "less was stolen": (
-        *(ALONE, "pin", (0,), 1, {"cpu_s": 1.02, "task_clock_s": 1.3, "uncharged_s": 0.15}),
-        *("unproved", "of which processes account for 1.02 s only"),
+    "less was stolen": rule(
+        ALONE,
+        "pin 1 on 0",
+        "unproved: of which processes account for 1.02 s only",
+        cpu_s=1.02,
+        task_clock_s=1.3,
+        uncharged_s=0.15,
     ),
     # Children that nobody waited for, but that were looked at.
-    "not waited for": (ALONE, "pin", (0,), 1, {"cpu_s": 0.1, "task_clock_s": 1.01}, "proved", ""),
-    "few migrations": (PINNED, "pin", BOTH, 2, {"migrations": 4}, "proved", ""),
-    "pinned and moved": (
-        PINNED,
-        "pin",
-        BOTH,
-        2,
-        {"migrations": 79},
-        "unproved",
-        "79 migrations of 2",
-    ),
-    "moved in a set": (FREE, "set", BOTH, 2, {"migrations": 79}, "proved", ""),
-    "nothing seen": ([], "set", (0,), 1, {}, "unproved", ""),
+    "not waited for": rule(ALONE, "pin 1 on 0", "proved", cpu_s=0.1, task_clock_s=1.01),
+    "few migrations": rule(PINNED, "pin 2 on 0,1", "proved", migrations=4),
+    "pinned and moved": rule(PINNED, "pin 2 on 0,1", "unproved: 79 migrations of 2", migrations=79),
+    "moved in a set": rule(FREE, "set 2 on 0,1", "proved", migrations=79),
+    "nothing seen": rule([], "set 1 on 0", "unproved"),
 }
 
 
-@pytest.mark.parametrize(
-    ("threads", "binding", "cpus", "wanted", "more", "verdict", "reason"), RULES.values(), ids=RULES
-)
-def test_what_was_seen_of_threads_is_proved_violated_or_neither(
-    threads: list[ThreadTrace],
-    binding: str,
-    cpus: tuple[int, ...],
-    wanted: int,
-    more: dict[str, Any],
-    verdict: str,
-    reason: str,
-) -> None:
-    found = proof(threads, binding, cpus, wanted, **more)
-    assert found.verdict == verdict
+@pytest.mark.parametrize("given", RULES.values(), ids=RULES)
+def test_what_was_seen_of_threads_is_proved_violated_or_neither(given: Rule) -> None:
+    judge(given)
+
+
+def judge(given: Rule) -> None:
+    """Prove what a rule gives, and compare the verdict and its reason."""
+    threads, expected, said, facts = given
+    samples = Samples(threads, **({"looks": 20, "elapsed_s": 1.0, "unmet": 0} | facts))
+    found = prove(samples, expected)
+    verdict, _, reason = said.partition(": ")
+    assert found.verdict == verdict, found
     assert reason in found.reason
     assert (found.reason == "") == (verdict == "proved")
 
@@ -285,10 +292,10 @@ def test_a_shell_that_waits_for_a_cpu_on_a_busy_node_works_beside_none_of_its_ch
 
 def test_of_many_processes_as_many_count_as_were_runnable_together_for_long() -> None:
     # All four for a moment, three for a fifth of the run, two for all of it.
-    lasts = (101, 101, 21, 1)
-    threads = [steady(pid, (0,), 0, pid=pid) for pid in (100, 101, 102, 103)]
-    for thread, last in zip(threads, lasts, strict=True):
-        thread.runnable = looks(*range(1, last + 1))
+    lasts = {100: 101, 101: 101, 102: 21, 103: 1}
+    threads = [steady(pid, (0,), 0, pid=pid) for pid in lasts]
+    for thread in threads:
+        thread.runnable = looks(*range(1, lasts[thread.pid] + 1))
     found = prove(Samples(threads, 101, 2.0, unmet=0), Expected("pin", (0, 0), 2))
     assert found.reason == "threads 100 and 101 and 102 were all pinned to CPU 0"
 
@@ -297,46 +304,70 @@ def test_of_many_processes_as_many_count_as_were_runnable_together_for_long() ->
 def test_more_threads_than_asked_for_are_counted_where_no_placement_shows_them(
     binding: str,
 ) -> None:
-    wanted = Expected(binding, (0, 1), 2)
-    team = [steady(100 + number, (0, 1), 0) for number in range(4)]
+    wanted = Expected(binding, BOTH, 2)
+    team = [steady(100 + number, BOTH, 0) for number in range(4)]
     assert surplus_team(team, wanted, 1.0) == (0 if binding == "pin" else 4)
     assert surplus_team(team[:2], wanted, 1.0) == 0
-
-
-def test_helper_processes_may_be_anywhere_beside_a_team_that_is_complete() -> None:
-    def verdict(*threads: ThreadTrace, processes: int) -> str:
-        expected = Expected("set", (0, 1), 2, helper_processes=processes)
-        return prove(Samples(threads, 20, 1.0, unmet=0), expected).verdict
-
-    def elsewhere(tid: int, pid: int, cpu_s: float = 0.3) -> ThreadTrace:
-        thread = steady(tid, tuple(range(8)), 5, cpu_s=cpu_s)
-        thread.pid = pid
-        return thread
-
-    team = [steady(tid, (0, 1), 0) for tid in (100, 101)]
-    # Two threads of one process are one helper, and a second process is not.
-    helper = [elsewhere(200, 200), elsewhere(201, 200)]
-    assert verdict(*team, *helper, processes=0) == "violated"
-    assert verdict(*team, *helper, processes=1) == "proved"
-    assert verdict(*team, *helper, elsewhere(300, 300), processes=1) == "violated"
-    assert verdict(*team, *helper, elsewhere(300, 300), processes=2) == "proved"
-    # The process that works most is the team.
-    assert verdict(*team, elsewhere(200, 200, cpu_s=3.0), processes=1) == "violated"
-    # None is a helper as long as the rest are too few to be a team.
-    assert verdict(team[0], elsewhere(200, 200), processes=1) == "violated"
-
-
-def test_threads_that_work_one_after_the_other_or_hardly_are_no_more_than_asked_for() -> None:
-    wanted = Expected("set", (0, 1), 2)
-    team = [steady(100 + number, (0, 1), 0) for number in range(3)]
-    # Born when another has ended, for a moment side by side.
-    team[1].runnable, team[2].runnable = looks(1, 2, 3), looks(3, 4, 5)
-    assert surplus_team(team, wanted, 1.0) == 0
-    idle = steady(110, (0, 1), 0, cpu_s=0.01)
+    idle = steady(110, BOTH, 0, cpu_s=0.01)
     assert surplus_team([*team[:2], idle], wanted, 1.0) == 0
     # A helper that the app names is none of the team's.
-    many = [steady(100 + number, (0, 1), 0) for number in range(3)]
-    assert surplus_team(many, replace(wanted, helpers=1), 1.0) == 0
+    assert surplus_team(team[:3], replace(wanted, helpers=1), 1.0) == 0
+    # Born when another has ended, for a moment side by side.
+    team[1].runnable, team[2].runnable = looks(1, 2, 3), looks(3, 4, 5)
+    assert surplus_team(team[:3], wanted, 1.0) == 0
+
+
+def elsewhere(tid: int, pid: int = 100, cpu_s: float = 0.3) -> ThreadTrace:
+    """Return a thread that may be on each of eight CPUs."""
+    return steady(tid, tuple(range(8)), 5, cpu_s=cpu_s, pid=pid)
+
+
+TEAM = [steady(tid, BOTH, 0) for tid in (100, 101)]
+HELPER = [elsewhere(200, 200), elsewhere(201, 200)]
+
+
+@pytest.mark.parametrize(
+    ("threads", "binding", "helpers", "verdict"),
+    [
+        *(
+            row
+            for binding, team in (("pin", PINNED), ("set", TEAM))
+            for row in (
+                ([*team, elsewhere(200)], binding, {"helpers": 1}, "proved"),
+                ([*team, elsewhere(200)], binding, {}, "violated"),
+                # One that works more than the team, and a second one.
+                ([*team, elsewhere(200, cpu_s=1.5)], binding, {"helpers": 1}, "violated"),
+                ([*team, elsewhere(200), elsewhere(201)], binding, {"helpers": 1}, "violated"),
+                ([*team, elsewhere(200), elsewhere(201)], binding, {"helpers": 2}, "proved"),
+                # One in the place of the team.
+                ([team[0], elsewhere(200)], binding, {"helpers": 1}, "violated"),
+            )
+        ),
+        # A helper that has inherited a member's CPU does not crowd it; a second team does.
+        ([*PINNED, steady(200, (0,), 0, cpu_s=0.3)], "pin", {"helpers": 1}, "proved"),
+        (
+            [*PINNED, *(steady(200 + n, (n,), n, cpu_s=0.9) for n in BOTH)],
+            *("pin", {"helpers": 1}, "violated"),
+        ),
+        # Without helpers, migrations of pinned threads are no proof.
+        (PINNED, "pin", {"helpers": 1}, "unproved"),
+        # Two threads of one process are one helper, and a second process is not.
+        ([*TEAM, *HELPER], "set", {}, "violated"),
+        ([*TEAM, *HELPER], "set", {"helper_processes": 1}, "proved"),
+        ([*TEAM, *HELPER, elsewhere(300, 300)], "set", {"helper_processes": 1}, "violated"),
+        ([*TEAM, *HELPER, elsewhere(300, 300)], "set", {"helper_processes": 2}, "proved"),
+        # The process that works most is the team.
+        ([*TEAM, elsewhere(200, 200, 3.0)], "set", {"helper_processes": 1}, "violated"),
+        # None is a helper as long as the rest are too few to be a team.
+        ([TEAM[0], elsewhere(200, 200)], "set", {"helper_processes": 1}, "violated"),
+    ],
+)
+def test_helpers_may_be_anywhere_beside_a_team_that_is_complete_and_in_place(
+    threads: list[ThreadTrace], binding: str, helpers: dict[str, int], verdict: str
+) -> None:
+    migrations = 900.0 if "helpers" in helpers else None
+    samples = Samples(threads, 20, 1.0, unmet=0, migrations=migrations)
+    assert prove(samples, Expected(binding, BOTH, 2, **helpers)).verdict == verdict
 
 
 def test_threads_of_one_process_share_a_cpu_also_when_they_take_turns() -> None:
@@ -368,7 +399,7 @@ def test_the_most_threads_at_a_time_are_those_of_the_fullest_look(
     found = most_at_a_time(threads)
     of_look = [sum(first <= look <= first + more for first, more in lives) for look in range(1, 41)]
     assert len(found) == max(of_look)
-    assert max(one.first_look for one in found) <= min(one.last_look for one in found)
+    assert max(thread.first_look for thread in found) <= min(thread.last_look for thread in found)
 
 
 def test_what_a_thread_did_after_its_last_look_is_no_more_than_it_was_seen_to_do() -> None:
@@ -405,79 +436,73 @@ AWAY = ((1,), 1, 0.009)
 BACK = ((0,), 0, 0.0091)
 
 # Threads of 9 ms each beside a main thread of 0.15 s; binding, CPUs, other facts; verdict, reason.
-BRIEF: dict[str, tuple[list[ThreadTrace], str, tuple[int, ...], dict[str, Any], str, str]] = {
-    "in place": (brief(((0,), 0, 0.009)), "set", (0,), {"cpu_s": 1.02}, "proved", ""),
-    "away": (
-        brief(AWAY),
-        "set",
-        (0,),
-        {"cpu_s": 1.02},
-        "violated",
-        "0.864 s of 1.02 s of CPU time",
+BRIEF = {
+    "in place": rule(brief(((0,), 0, 0.009)), "set 1 on 0", "proved", cpu_s=1.02),
+    "away": rule(brief(AWAY), "set 1 on 0", "violated: 0.864 s of 1.02 s of CPU time", cpu_s=1.02),
+    "away, pin": rule(brief(AWAY), "pin 1 on 0", "violated: was allowed CPU 1;", cpu_s=1.02),
+    "away, untold": rule(brief(AWAY), "set 1 on 0", "violated", unmet=None),
+    "bound later": rule(brief(BORN, AWAY), "set 1 on 0", "violated", cpu_s=1.02),
+    "back at the end": rule(brief(BORN, AWAY, BACK), "set 1 on 0", "violated", cpu_s=1.02),
+    "back between looks": rule(
+        brief(BORN, ((1,), 1, 0.0002), BACK, entering_s=0.0089),
+        "set 1 on 0",
+        "unproved: 0.864 s of 1.02 s of CPU time were used while threads were not",
+        cpu_s=1.02,
     ),
-    "away, pin": (brief(AWAY), "pin", (0,), {"cpu_s": 1.02}, "violated", "was allowed CPU 1;"),
-    "away, untold": (brief(AWAY), "set", (0,), {"unmet": None}, "violated", ""),
-    "bound later": (brief(BORN, AWAY), "set", (0,), {"cpu_s": 1.02}, "violated", ""),
-    "back at the end": (brief(BORN, AWAY, BACK), "set", (0,), {"cpu_s": 1.02}, "violated", ""),
-    "back between looks": (
-        *(brief(BORN, ((1,), 1, 0.0002), BACK, entering_s=0.0089), "set", (0,), {"cpu_s": 1.02}),
-        *("unproved", "0.864 s of 1.02 s of CPU time were used while threads were not"),
+    "free, pin": rule(brief(((0, 1), 0, 0.009)), "pin 1 on 0,1", "unproved", cpu_s=1.02),
+    "just born": rule(brief(BORN), "set 1 on 0", "unproved: after the last looks", cpu_s=1.02),
+    "not met": rule(brief(BORN), "set 1 on 0", "unproved: no look", cpu_s=1.02, unmet=9),
+    "dropped": rule(
+        brief(((0,), 0, 0.009)),
+        "set 1 on 0",
+        "unproved: a process ignores the end of its children",
+        cpu_s=0.16,
+        unmet=None,
     ),
-    "free, pin": (brief(((0, 1), 0, 0.009)), "pin", (0, 1), {"cpu_s": 1.02}, "unproved", ""),
-    "just born": (brief(BORN), "set", (0,), {"cpu_s": 1.02}, "unproved", "after the last looks"),
-    "not met": (brief(BORN), "set", (0,), {"cpu_s": 1.02, "unmet": 9}, "unproved", "no look"),
-    "dropped": (
-        *(brief(((0,), 0, 0.009)), "set", (0,), {"cpu_s": 0.16, "unmet": None}),
-        *("unproved", "a process ignores the end of its children"),
+    "dropped, all met": rule(brief(((0,), 0, 0.009)), "set 1 on 0", "proved", cpu_s=0.16),
+    "dropped, counted": rule(
+        brief(((0,), 0, 0.009)), "set 1 on 0", "proved", cpu_s=0.16, task_clock_s=1.04
     ),
-    "dropped, all met": (brief(((0,), 0, 0.009)), "set", (0,), {"cpu_s": 0.16}, "proved", ""),
-    "dropped, counted": (
-        *(brief(((0,), 0, 0.009)), "set", (0,), {"cpu_s": 0.16, "task_clock_s": 1.04}),
-        *("proved", ""),
-    ),
-    "dropped, unseen": (
-        *(brief(((0,), 0, 0.009)), "set", (0,), {"cpu_s": 0.16, "task_clock_s": 1.1}),
-        *("unproved", "perf counted 1.1 s of CPU time, of which processes account for 1.01 s only"),
+    "dropped, unseen": rule(
+        brief(((0,), 0, 0.009)),
+        "set 1 on 0",
+        "unproved: of which processes account for 1.01 s only",
+        cpu_s=0.16,
+        task_clock_s=1.1,
     ),
 }
 
 
+@pytest.mark.parametrize("given", BRIEF.values(), ids=BRIEF)
+def test_cpu_time_of_threads_that_each_use_little_is_added_up(given: Rule) -> None:
+    workers, expected, said, facts = given
+    main = steady(100, expected.cpus if expected.binding == "set" else (0,), 0, cpu_s=0.15)
+    judge(([main, *workers], expected, said, facts))
+
+
 @pytest.mark.parametrize(
-    ("workers", "binding", "cpus", "more", "verdict", "reason"), BRIEF.values(), ids=BRIEF
+    ("count", "reason"),
+    [
+        (1, ""),
+        (2, ""),
+        (8, "0.062 s of 0.8 s of CPU time were used while threads were not, or not yet, in their"),
+    ],
 )
-def test_cpu_time_of_threads_that_each_use_little_is_added_up(
-    workers: list[ThreadTrace],
-    binding: str,
-    cpus: tuple[int, ...],
-    more: dict[str, Any],
-    verdict: str,
-    reason: str,
+def test_what_many_threads_use_until_they_are_bound_is_forgiven_once(
+    count: int, reason: str
 ) -> None:
-    main = steady(100, cpus if binding == "set" else (0,), 0, cpu_s=0.15)
-    found = proof([main, *workers], binding, cpus, 1, **more)
-    assert found.verdict == verdict, found
-    assert reason in found.reason
+    late = [trace(100 + i, (BOTH, {0: 1}, 0.009), ((0,), {0: 9}, 0.1)) for i in range(count)]
+    found = proof(late, "pin", (0,) * count + (1,), count, cpu_s=0.1 * count)
+    assert (found.verdict == "proved") is (reason == "")
+    assert found.reason.startswith(reason)
 
 
-def test_what_many_threads_use_until_they_are_bound_is_forgiven_once() -> None:
-    def found(count: int) -> Proof:
-        late = [trace(100 + i, (BOTH, {0: 1}, 0.009), ((0,), {0: 9}, 0.1)) for i in range(count)]
-        places = (0,) * count + (1,)
-        return proof(late, "pin", places, count, cpu_s=0.1 * count)
-
-    assert found(1).verdict == "proved"
-    assert found(2).verdict == "proved"
-    assert found(8).reason == (
-        "0.062 s of 0.8 s of CPU time were used while threads were not, or not yet, in their places"
-    )
-
-
-def test_a_program_may_be_linked_and_read_its_input_before_it_is_bound() -> None:
-    def verdict(start_s: float) -> str:
-        thread = trace(100, (BOTH, {0: 3}, start_s), ((0,), {0: 90}, 1.0))
-        return proof([thread], "pin", BOTH, 1, cpu_s=1.0).verdict
-
-    assert (verdict(0.019), verdict(0.021)) == ("proved", "unproved")
+@pytest.mark.parametrize(("start_s", "verdict"), [(0.019, "proved"), (0.021, "unproved")])
+def test_a_program_may_be_linked_and_read_its_input_before_it_is_bound(
+    start_s: float, verdict: str
+) -> None:
+    thread = trace(100, (BOTH, {0: 3}, start_s), ((0,), {0: 90}, 1.0))
+    assert proof([thread], "pin", BOTH, 1, cpu_s=1.0).verdict == verdict
 
 
 @pytest.mark.parametrize(
@@ -528,26 +553,107 @@ def test_of_brief_threads_those_that_live_one_after_the_other_do_not_share_a_cpu
     assert crowded.reason.endswith("were both pinned to CPU 0")
 
 
-def test_a_helper_may_be_anywhere_beside_a_team_that_is_complete_and_in_place() -> None:
-    def verdict(*threads: ThreadTrace, helpers: int = 1, binding: str = "pin") -> str:
-        samples = Samples(threads, 20, 1.0, unmet=0, migrations=900.0)
-        return prove(samples, Expected(binding, (0, 1), 2, helpers)).verdict
+RANK_LOOKS = 100
 
-    everywhere = tuple(range(8))
-    team = one_on_each(0, 1)
-    helper = steady(200, everywhere, 5, cpu_s=0.3)
-    for binding, members in (("pin", team), ("set", [steady(n, (0, 1), 0) for n in (100, 101)])):
-        assert verdict(*members, helper, binding=binding) == "proved"
-        assert verdict(*members, helper, helpers=0, binding=binding) == "violated"
-        # One that works more than the team, a second one, and one in the place of the team.
-        busiest = steady(200, everywhere, 5, cpu_s=1.5)
-        assert verdict(*members, busiest, binding=binding) == "violated"
-        second = steady(201, everywhere, 6, cpu_s=0.3)
-        assert verdict(*members, helper, second, binding=binding) == "violated"
-        assert verdict(*members, helper, second, helpers=2, binding=binding) == "proved"
-        assert verdict(members[0], helper, binding=binding) == "violated"
-    # A helper that has inherited a member's CPU does not crowd it; a second team does.
-    assert verdict(*team, steady(200, (0,), 0, cpu_s=0.3)) == "proved"
-    assert verdict(*team, *(steady(200 + n, (n,), n, cpu_s=0.9) for n in (0, 1))) == "violated"
-    # Without helpers, migrations of pinned threads are no proof.
-    assert verdict(*team) == "unproved"
+
+def steady_rank(tid: int, mask: Mask, cpu: int, rank: int, cpu_s: float = 4.0) -> ThreadTrace:
+    """Return a thread that was on one CPU under one mask in all looks."""
+    stay = Stay(mask, RANK_LOOKS, Counter({cpu: RANK_LOOKS}), cpu_s, cpu_s)
+    return ThreadTrace(tid, tid, [stay], 1, RANK_LOOKS, team=rank)
+
+
+def visitor(tid: int, home: int, away: int, away_s: float, rank: int) -> ThreadTrace:
+    """Return a thread on one CPU that was bound to another one for some looks at first."""
+    stays = [
+        Stay((home,), 5, Counter({home: 5}), 0.1, 0.1),
+        Stay((away,), 3, Counter({away: 3}), 0.1 + away_s, away_s),
+        Stay((home,), 92, Counter({home: 92}), 4.0, 3.9 - away_s),
+    ]
+    return ThreadTrace(tid, tid, stays, 1, RANK_LOOKS, team=rank)
+
+
+def samples(*threads: ThreadTrace, **more: object) -> Samples:
+    return replace(Samples(threads, RANK_LOOKS, 5.0, unmet=0), **more)  # type: ignore[arg-type]
+
+
+def pinned(*cpus: int) -> list[Expected]:
+    return [Expected("pin", (cpu,), 1, mpi=True) for cpu in cpus]
+
+
+IN_PLACE = [steady_rank(7, (0,), 0, 0), steady_rank(8, (1,), 1, 1)]
+SWAPPED = [steady_rank(7, (1,), 1, 0), steady_rank(8, (0,), 0, 1)]
+CROWDED = [steady_rank(7, (0,), 0, 0), steady_rank(8, (0,), 0, 1)]
+UNBOUND = [Expected("none", (0, 1), 1, mpi=True)] * 2
+FIRST_STRAYED = "rank 0: thread 7 ran on CPU 1, outside 0"
+
+
+@pytest.mark.parametrize(
+    ("threads", "expected", "cpu_s", "more", "verdict", "reason"),
+    [
+        (IN_PLACE, pinned(0, 1), (4.0, 4.0), {}, "proved", ""),
+        # Right CPUs, wrong ranks.
+        (SWAPPED, pinned(0, 1), (4.0, 4.0), {}, "violated", FIRST_STRAYED),
+        (
+            *(CROWDED, pinned(0, 1), (4.0, 4.0), {}, "violated"),
+            "rank 1: thread 8 ran on CPU 0, outside 1; ranks 0 and 1 shared CPU 0",
+        ),
+        # Unbound ranks, whose runtimes bind them to the first CPU.
+        (
+            *(CROWDED, UNBOUND, (4.0, 4.0), {}, "violated"),
+            "rank 0: thread 7 was bound to CPU 0; the mapping allows 0-1; ranks 0 and 1 shared "
+            "CPU 0",
+        ),
+        # A rank that nobody saw.
+        (
+            *(IN_PLACE[:1], pinned(0, 1), (4.0, 4.0), {}, "unproved"),
+            "rank 1: no thread was seen: the run lasted 5 s",
+        ),
+        # MPI's start: 0.2 of 4 s are 5 %.
+        ([visitor(7, 0, 1, 0.2, 0), IN_PLACE[1]], pinned(0, 1), (4.0, 4.0), {}, "proved", ""),
+        (
+            *([visitor(7, 0, 1, 0.21, 0), IN_PLACE[1]], pinned(0, 1), (4.0, 4.0), {}, "violated"),
+            f"{FIRST_STRAYED}; ranks 0 and 1 shared CPU 1",
+        ),
+        (
+            *(IN_PLACE, pinned(0, 1), (4.0, 4.0)),
+            *({"cpu_s": 8.0, "task_clock_s": 8.1, "migrations": 3.0}, "proved", ""),
+        ),
+        # No rank's looks show it, but perf counted half a second more.
+        (
+            *(IN_PLACE, pinned(0, 1), (4.0, 4.0), {"cpu_s": 8.0, "task_clock_s": 9.0}, "unproved"),
+            "perf counted 9 s of CPU time, of which processes account for 8 s only",
+        ),
+        (
+            *(IN_PLACE, pinned(0, 1), (4.0, 4.0), {"cpu_s": 8.0, "migrations": 13.0}, "unproved"),
+            "perf counted 13 migrations of 2 threads that stay where they are pinned",
+        ),
+        (
+            *(IN_PLACE, pinned(0, 1), (4.0, 5.0), {"unmet": None}, "unproved"),
+            "rank 1: 0.99 s of 5 s of CPU time were used by threads that no look has met",
+        ),
+    ],
+)
+def test_ranks_are_proved_one_by_one(
+    threads: list[ThreadTrace],
+    expected: list[Expected],
+    cpu_s: tuple[float, ...],
+    more: dict[str, Any],
+    verdict: str,
+    reason: str,
+) -> None:
+    assert prove_teams(samples(*threads, **more), expected, list(cpu_s)) == Proof(verdict, reason)
+
+
+def test_a_short_run_is_not_proved_by_what_mpi_did_when_it_started() -> None:
+    stays = [
+        Stay((0,), 50, Counter({0: 50}), 0.5, 0.5),
+        Stay((1,), 50, Counter({1: 50}), 0.55, 0.05),
+    ]
+    short = ThreadTrace(7, 7, stays, 1, RANK_LOOKS, team=0)
+    proof = prove_teams(samples(short), pinned(0), [0.55])
+    assert proof.verdict == "unproved"
+    assert proof.reason.endswith(
+        "; MPI may have moved it when it started: a larger size would show it"
+    )
+    # Any other program is not moved by its start.
+    assert prove_teams(samples(short), [Expected("pin", (0,), 1)], [0.55]).verdict == "violated"
