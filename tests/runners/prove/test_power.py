@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -56,12 +57,9 @@ def states(found: list[Finding]) -> dict[str, str]:
 
 
 HONEST = {
-    "package by powercap": "ok",
-    "core by powercap": "ok",
-    "package by perf": "ok",
-    "core by perf": "ok",
-    "package twice": "ok",
-    "core twice": "ok",
+    f"{domain} {by}": "ok"
+    for domain in ("package", "core")
+    for by in ("by powercap", "by perf", "twice")
 }
 
 
@@ -83,17 +81,18 @@ def test_another_unit_of_one_source_is_told_by_the_other() -> None:
     assert judged(four_times) == HONEST | {"package twice": "off", "core twice": "off"}
 
 
-def test_energy_that_does_not_grow_with_time_is_told() -> None:
+def test_energy_that_does_not_grow_with_time_or_with_the_load_is_told() -> None:
     fading = loads(lambda _source, _load, seconds: 1.0 if seconds < 4 else 0.8)
-    assert judged(fading)["package by powercap"] == "off"
     (found, *_) = judge_energy(fading, ABSENT, several_cores=True)
+    assert (found.name, found.state) == ("energy package by powercap", "off")
     assert found.why == "one core busy: 30.0 W from 1 s to 2 s, 18.0 W from then to 4 s"
-
-
-@pytest.mark.parametrize("stuck", LOADS[1:])
-def test_energy_that_does_not_grow_with_the_load_is_told(stuck: str) -> None:
-    less = loads(lambda _source, load, _: 0.1 if load == stuck else 1.0)
-    assert judged(less)["package by powercap"] == "off"
+    for stuck in LOADS[1:]:
+        less = loads(lambda _source, load, _, stuck=stuck: 0.1 if load == stuck else 1.0)
+        assert judged(less)["package by powercap"] == "off"
+    # Of one core no second load is expected.
+    single = loads(lambda _source, load, _: 0.25 if load == LOADS[2] else 1.0)
+    found_of_one = judge_energy(single, ABSENT, several_cores=False)
+    assert states(found_of_one)["package by powercap"] == "ok"
 
 
 def test_a_counter_that_stands_still_is_off_for_cores_and_absent_for_graphics() -> None:
@@ -109,26 +108,11 @@ def test_a_counter_that_stands_still_is_off_for_cores_and_absent_for_graphics() 
     assert by_name["energy dram by powercap"].state == "absent"
 
 
-def test_of_one_core_no_second_load_is_expected() -> None:
-    single = loads(lambda _source, load, _: 0.25 if load == LOADS[2] else 1.0)
-    found = judge_energy(single, ABSENT, several_cores=False)
-    assert states(found)["package by powercap"] == "ok"
-
-
 def test_a_source_that_is_not_there_is_absent_with_its_reason() -> None:
     found = judge_energy({}, {"powercap": {"package": "no /sys/class/powercap"}}, True)
     assert [(of.name, of.state, of.why) for of in found] == [
         ("energy package by powercap", "absent", "no /sys/class/powercap")
     ]
-
-
-def test_the_energy_of_an_addition_is_that_above_idle() -> None:
-    """4e9 additions in a second, 20 W above idle: 5 nJ each."""
-    kind = of_kind("cpu_core")
-    fields = {**kind.chain.fields, "power_pkg_w": 30.0}
-    run = Seen(fields, {}, kind.chain.printed)
-    (found,) = judge_kinds([of_kind("cpu_core", run)], 10.0)
-    assert (found.state, found.measured) == ("ok", "5.000 nJ above idle")
 
 
 def of_cores(p_w: float, e_w: float, package_w: float = 40.0) -> Seen:
@@ -151,70 +135,69 @@ def test_the_energy_of_cores_is_more_where_the_work_is() -> None:
 
 
 @pytest.mark.parametrize(
-    ("work", "why"),
+    ("p", "e", "why"),
     [
-        # Each kind's cores are counted as the other's.
-        (
-            {"P": of_cores(0.1, 20.0), "E": of_cores(5.0, 0.3)},
-            "not more with work on P than with work on E",
-        ),
-        # The counters of P do not see the work.
-        (
-            {"P": of_cores(0.2, 0.1), "E": of_cores(0.0, 5.0)},
-            "not more with work on P than with an idle node",
-        ),
-        # P stands still.
-        (
-            {"P": of_cores(0.0, 0.1), "E": of_cores(0.0, 5.0)},
-            "not more with work on P than with work on E",
-        ),
-        # Another unit.
-        (
-            {"P": of_cores(80.0, 0.4), "E": of_cores(1.2, 20.0)},
-            "all cores 80.40 W, the package 40.00 W",
-        ),
+        # Watts of P and of E with work on P, and with work on E.
+        ((0.1, 20.0), (5.0, 0.3), "not more with work on P than with work on E"),
+        ((0.2, 0.1), (0.0, 5.0), "not more with work on P than with an idle node"),
+        ((0.0, 0.1), (0.0, 5.0), "not more with work on P than with work on E"),
+        ((80.0, 0.4), (1.2, 20.0), "all cores 80.40 W, the package 40.00 W"),
     ],
     ids=["swapped", "blind", "still", "unit"],
 )
-def test_each_lie_of_the_counters_of_cores_is_told(work: dict[str, Seen], why: str) -> None:
-    p, _ = judge_cores(work, IDLE_CORES, counted=True)
-    assert (p.state, p.why) == ("off", why)
+def test_each_lie_of_the_counters_of_cores_is_told(
+    p: tuple[float, float], e: tuple[float, float], why: str
+) -> None:
+    found, _ = judge_cores({"P": of_cores(*p), "E": of_cores(*e)}, IDLE_CORES, counted=True)
+    assert (found.state, found.why) == ("off", why)
 
 
-def test_counters_of_cores_that_are_not_there_are_absent_and_stuck_ones_are_off() -> None:
-    nothing = Seen({}, {"energy_by_kind_j": "no core's energy counter moved"})
-    (absent,) = judge_cores({"P": nothing}, None, counted=False)
-    assert (absent.state, absent.why) == ("absent", "no core's energy counter moved")
-    (stuck,) = judge_cores({"P": nothing}, None, counted=True)
-    assert (stuck.state, stuck.why) == ("off", "stands still: no core's energy counter moved")
-    refused = Seen({}, {"energy_by_kind_j.P": "a core is offline", "energy_by_kind_j": "none"})
-    (found,) = judge_cores({"P": refused}, None, counted=True)
-    assert (found.state, found.why) == ("absent", "a core is offline")
+@pytest.mark.parametrize(
+    ("reasons", "counted", "state", "why"),
+    [
+        ({"energy_by_kind_j": "none moved"}, False, "absent", "none moved"),
+        ({"energy_by_kind_j": "none moved"}, True, "off", "stands still: none moved"),
+        (
+            {"energy_by_kind_j.P": "a core is offline", "energy_by_kind_j": "none"},
+            *(True, "absent", "a core is offline"),
+        ),
+    ],
+)
+def test_counters_of_cores_that_are_not_there_are_absent_and_stuck_ones_are_off(
+    reasons: dict[str, str], counted: bool, state: str, why: str
+) -> None:
+    (found,) = judge_cores({"P": Seen({}, reasons)}, None, counted=counted)
+    assert (found.state, found.why) == (state, why)
 
 
-def test_the_energy_of_an_addition_is_also_that_of_the_kind_s_cores() -> None:
+@pytest.mark.parametrize(
+    ("cores", "measured"),
+    [
+        ({}, "5.000 nJ above idle"),
+        (
+            {"energy_by_kind_j": {"P": 24.0}, "energy_by_kind_window_s": 2.0},
+            "5.000 nJ above idle; 3.000 nJ by the kind's cores",
+        ),
+    ],
+)
+def test_the_energy_of_an_addition_is_that_above_idle(cores: dict[str, Any], measured: str) -> None:
     """4e9 additions in a second: 20 W above idle are 5 nJ each, and 12 W of the cores 3 nJ."""
     kind = of_kind("cpu_core")
-    own = {"energy_by_kind_j": {"P": 24.0}, "energy_by_kind_window_s": 2.0}
-    run = Seen({**kind.chain.fields, "power_pkg_w": 30.0, **own}, {}, kind.chain.printed)
+    run = Seen({**kind.chain.fields, "power_pkg_w": 30.0, **cores}, {}, kind.chain.printed)
     (found,) = judge_kinds([of_kind("cpu_core", run)], 10.0)
-    assert found.measured == "5.000 nJ above idle; 3.000 nJ by the kind's cores"
+    assert (found.state, found.measured) == ("ok", measured)
 
 
-def test_a_package_that_stays_cold_under_load_is_told() -> None:
-    def run(after_c: float) -> Seen:
-        before = {"package 0": 45.0}
-        after = {"package 0": after_c}
-        fields = {"temperature_before_c": before, "temperature_after_c": after}
-        return Seen({**fields, "throttle": {"core_count": 0}}, {})
-
-    assert [of.state for of in judge_heat(run(52.0))] == ["ok", "ok"]
-    assert [of.state for of in judge_heat(run(45.0))] == ["off", "ok"]
-    assert [of.state for of in judge_heat(Seen({}, {}))] == ["absent", "absent"]
-
-
-def test_a_sensor_that_was_read_only_once_is_absent_and_not_off() -> None:
-    once = {"temperature_before_c": {"package 0": 45.0}, "temperature_after_c": {}}
-    temperature, _ = judge_heat(Seen(once, {}))
-    assert (temperature.state, temperature.measured) == ("absent", "")
-    assert temperature.why == "no package was read both before and after"
+@pytest.mark.parametrize(
+    ("after_c", "state"),
+    [({"package 0": 52.0}, "ok"), ({"package 0": 45.0}, "off"), ({}, "absent")],
+)
+def test_a_package_that_stays_cold_under_load_is_told(
+    after_c: dict[str, float], state: str
+) -> None:
+    fields = {"temperature_before_c": {"package 0": 45.0}, "temperature_after_c": after_c}
+    temperature, throttling = judge_heat(Seen({**fields, "throttle": {"core_count": 0}}, {}))
+    assert (temperature.state, throttling.state) == (state, "ok")
+    if state == "absent":
+        assert temperature.why == "no package was read both before and after"
+    assert [finding.state for finding in judge_heat(Seen({}, {}))] == ["absent", "absent"]
