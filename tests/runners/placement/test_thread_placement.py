@@ -198,8 +198,8 @@ def test_what_was_seen_of_threads_is_proved_violated_or_neither(given: Rule) -> 
 def judge(given: Rule) -> None:
     """Prove what a rule gives, and compare the verdict and its reason."""
     threads, expected, said, facts = given
-    samples = Samples(threads, **({"looks": 20, "elapsed_s": 1.0, "unmet": 0} | facts))
-    found = prove(samples, expected)
+    usual: dict[str, Any] = {"looks": 20, "elapsed_s": 1.0, "unmet": 0}
+    found = prove(Samples(threads, **(usual | facts)), expected)
     verdict, _, reason = said.partition(": ")
     assert found.verdict == verdict, found
     assert reason in found.reason
@@ -363,7 +363,7 @@ HELPER = [elsewhere(200, 200), elsewhere(201, 200)]
     ],
 )
 def test_helpers_may_be_anywhere_beside_a_team_that_is_complete_and_in_place(
-    threads: list[ThreadTrace], binding: str, helpers: dict[str, int], verdict: str
+    threads: list[ThreadTrace], binding: str, helpers: dict[str, Any], verdict: str
 ) -> None:
     migrations = 900.0 if "helpers" in helpers else None
     samples = Samples(threads, 20, 1.0, unmet=0, migrations=migrations)

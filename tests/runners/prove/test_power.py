@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -31,6 +32,10 @@ Power = Callable[[str, str, float], float]
 
 def honest(_source: str, _load: str, _seconds: float) -> float:
     return 1.0
+
+
+def share_of(shares: dict[str, float], _source: str, load: str, _seconds: float) -> float:
+    return shares.get(load, 1.0)
 
 
 def loads(factor: Power = honest, sources: tuple[str, ...] = ("powercap", "perf")) -> Loads:
@@ -86,8 +91,8 @@ def test_energy_that_does_not_grow_with_time_or_with_the_load_is_told() -> None:
     (found, *_) = judge_energy(fading, ABSENT, several_cores=True)
     assert (found.name, found.state) == ("energy package by powercap", "off")
     assert found.why == "one core busy: 30.0 W from 1 s to 2 s, 18.0 W from then to 4 s"
-    for stuck in LOADS[1:]:
-        less = loads(lambda _source, load, _, stuck=stuck: 0.1 if load == stuck else 1.0)
+    for shares in ({LOADS[1]: 0.1}, {LOADS[2]: 0.1}):
+        less = loads(partial(share_of, shares))
         assert judged(less)["package by powercap"] == "off"
     # Of one core no second load is expected.
     single = loads(lambda _source, load, _: 0.25 if load == LOADS[2] else 1.0)

@@ -92,12 +92,14 @@ class Asker:
 
     def perf(self, **changes: object) -> dict[str, Any]:
         """Ask for a perf that counts a process of nobody's, but for these fields."""
+        rest = {"cat": False, "enabled": True, "recording": False}
+        fields = {"command": self.stat("task-clock:u"), "target": ["-p", str(self.sleeper())]}
+        return self.ask("perf", **{**fields, **rest, **changes})
+
+    def stat(self, events: str) -> list[str]:
+        """Return the command of a perf that counts these events."""
         perf = self.ask("program", name="perf")["path"]
-        command = [perf, "stat", "-x", ";", "-o", "{output}", "-e", "task-clock:u"]
-        fields: dict[str, Any] = {"command": command, "target": ["-p", str(self.sleeper())]}
-        return self.ask(
-            "perf", **{**fields, "cat": False, "enabled": True, "recording": False, **changes}
-        )
+        return [perf, "stat", "-x", ";", "-o", "{output}", "-e", events]
 
     def kill(self) -> None:
         """Kill the process that asks."""

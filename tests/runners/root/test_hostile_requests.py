@@ -36,14 +36,25 @@ def test_perf_counts_a_process_of_the_users_own(asker: Asker) -> None:
     assert "no such perf" in asker.refusal("perf-finish", number=number)
 
 
-@pytest.mark.parametrize("option", ["-p", "-t"])
-def test_perf_attaches_to_no_process_that_is_not_the_users_own(asker: Asker, option: str) -> None:
+def test_perf_attaches_to_no_process_that_is_not_the_users_own(asker: Asker) -> None:
     strangers = [1, asker.sleeper(user=0), asker.sleeper(user=1)]
     mine = asker.sleeper()
     for number in strangers:
-        for target in (f"{number}", f"{mine},{number}"):
+        for option, target in (
+            ("-p", f"{number}"),
+            ("-p", f"{mine},{number}"),
+            ("-t", f"{number}"),
+        ):
             refused = asker.perf(target=[option, target])
             assert f"process {number} is not the user's own" in refused["error"]
+    for nothing_else in (["-a"], ["-C", "0"], ["-p", "x"], ["-p"], ["-p", "-1"], []):
+        assert "Error" in asker.perf(target=nothing_else)["error"]
+    # Of whole CPUs energy alone is counted, and the kernel's memory for counters has a bound.
+    cpu = asker.perf(command=asker.stat("cycles"), target=["-C", "0"], cat=True)
+    assert "energy alone" in cpu["error"]
+    many = ",".join(["task-clock"] * 256)
+    crowd = asker.perf(command=asker.stat(many), target=["-p", ",".join([str(mine)] * 200)])
+    assert "counters" in crowd["error"]
 
 
 def test_a_process_that_has_a_privileged_programs_rights_is_not_its_users(asker: Asker) -> None:
@@ -60,48 +71,25 @@ def test_a_process_that_has_a_privileged_programs_rights_is_not_its_users(asker:
         os.waitpid(process, 0)
 
 
-def test_the_kernels_memory_for_counters_has_a_bound(asker: Asker) -> None:
-    perf = asker.ask("program", name="perf")["path"]
-    command = [perf, "stat", "-x", ";", "-o", "{output}", "-e", ",".join(["task-clock"] * 256)]
-    mine = str(asker.sleeper())
-    assert "counters" in asker.perf(command=command, target=["-p", ",".join([mine] * 200)])["error"]
-
-
-@pytest.mark.parametrize("target", [["-a"], ["-C", "0"], ["-p", "x"], ["-p"], ["-p", "-1"], []])
-def test_perf_counts_nothing_else(asker: Asker, target: list[str]) -> None:
-    assert "Error" in asker.perf(target=target)["error"]
-
-
-@pytest.mark.parametrize(
-    "events",
-    [
-        *("prog.c", "prog.o", "prog.bpf", "cycles,/tmp/prog.o", "{cycles,instructions}"),
-        *("mem:0xffffffff81000000:rw", "cycles -a", "", "-a", "cycles,", "cycles\n-a"),
-        *("cpu/event=1/;id", "a" * 20_000, "tmp/r.c/inherit,percore/,task-clock/"),
-        *("tmp/r.c/inherit", "cycles,tmp/r.c/x", "a.c", "a.o:u", "cpu/a.bpf/", "cpu/a.c,b/"),
-        *("unc_cha_clockticks", "uncore_imc_0/event=1/", "task-clock,unc_m_cas_count.all"),
-        *("../x/y/", "/x/y/", "x//", "cpu/a/b/c/", "task-clock,mem:1:w", "cpu/event=@x/"),
-    ],
+EVENTS = (
+    *("prog.c", "prog.o", "prog.bpf", "cycles,/tmp/prog.o", "{cycles,instructions}"),
+    *("mem:0xffffffff81000000:rw", "cycles -a", "", "-a", "cycles,", "cycles\n-a"),
+    *("cpu/event=1/;id", "a" * 20_000, "tmp/r.c/inherit,percore/,task-clock/"),
+    *("tmp/r.c/inherit", "cycles,tmp/r.c/x", "a.c", "a.o:u", "cpu/a.bpf/", "cpu/a.c,b/"),
+    *("unc_cha_clockticks", "uncore_imc_0/event=1/", "task-clock,unc_m_cas_count.all"),
+    *("../x/y/", "/x/y/", "x//", "cpu/a/b/c/", "task-clock,mem:1:w", "cpu/event=@x/"),
 )
-def test_no_event_loads_a_program_or_watches_the_kernel(asker: Asker, events: str) -> None:
-    perf = asker.ask("program", name="perf")["path"]
-    command = [perf, "stat", "-x", ";", "-o", "{output}", "-e", events]
-    assert "RefusedError" in asker.perf(command=command)["error"]
-    assert "RefusedError" in asker.refusal("perf-trial", events=events)
 
 
-@pytest.mark.parametrize(
-    "events",
-    [
-        "task-clock,context-switches:u,cycles,LLC-load-misses,branch-misses:uk",
-        "sched:sched_switch,syscalls:sys_enter_openat:u,uops_executed.core,r01c0:u",
-    ],
-)
-def test_the_events_of_perf_list_are_counted(events: str) -> None:
-    check_events(events)
+def test_no_event_loads_a_program_or_watches_the_kernel(asker: Asker) -> None:
+    for events in EVENTS:
+        assert "RefusedError" in asker.perf(command=asker.stat(events))["error"], events
+        assert "RefusedError" in asker.refusal("perf-trial", events=events), events
 
 
-def test_events_of_the_pmus_of_this_nodes_cores_are_counted_and_of_no_others() -> None:
+def test_events_of_perf_list_and_of_this_nodes_cores_are_counted_and_no_others() -> None:
+    check_events("task-clock,context-switches:u,cycles,LLC-load-misses,branch-misses:uk")
+    check_events("sched:sched_switch,syscalls:sys_enter_openat:u,uops_executed.core,r01c0:u")
     pmus = read_core_pmus(Path("/"))
     for pmu in (*pmus, "kprobe", "uprobe", "breakpoint", "msr"):
         terms = "event=0x3c,umask=0x1", "mem_inst_retired.any,percore", "config2=0xffffffff81000000"
@@ -114,20 +102,13 @@ def test_events_of_the_pmus_of_this_nodes_cores_are_counted_and_of_no_others() -
                     check_events(events)
 
 
-def test_of_whole_cpus_energy_alone_is_counted(asker: Asker) -> None:
-    perf = asker.ask("program", name="perf")["path"]
-    command = [perf, "stat", "-x", ";", "-o", "{output}", "-e", "cycles"]
-    refused = asker.perf(command=command, target=["-C", "0"], cat=True)
-    assert "energy alone" in refused["error"]
-
-
 def test_the_words_of_perf_are_pinstudys_own(asker: Asker) -> None:
-    perf = asker.ask("program", name="perf")["path"]
+    perf, *stat = asker.stat("task-clock")
     shell = asker.folder / "perf"
     shell.write_text("#!/bin/sh\nid >/tmp/who\n")
     shell.chmod(0o755)
     for command in (
-        [str(shell), "stat", "-x", ";", "-o", "{output}", "-e", "task-clock"],
+        [str(shell), *stat],
         [perf, "record", "-o", "/root/made", "-e", "task-clock"],
         [perf, "stat", "-x", ";", "-o", "/root/made", "-e", "task-clock"],
         [perf, "stat", "--control", "fd:1", "-o", "{output}", "-e", "task-clock"],
@@ -139,29 +120,34 @@ def test_the_words_of_perf_are_pinstudys_own(asker: Asker) -> None:
 
 
 def test_perf_records_into_no_file_that_its_user_names(asker: Asker) -> None:
-    perf = asker.ask("program", name="perf")["path"]
+    perf, *_ = asker.stat("task-clock")
+    record = [perf, "c2c", "record", "-u", "--", "-B", "--no-bpf-event", "-o"]
     for place in ("/etc/passwd", "/proc/self/fd/0", str(asker.folder / "made")):
-        command = [perf, "c2c", "record", "-u", "--", "-B", "--no-bpf-event", "-o", place]
-        assert "no such perf" in asker.perf(command=command, recording=True)["error"]
-    command = [perf, "c2c", "record", "-u", "--", "-B", "--no-bpf-event", "-o", "{output}"]
-    made = asker.perf(command=command, recording=True)
+        assert "no such perf" in asker.perf(command=[*record, place], recording=True)["error"]
+    made = asker.perf(command=[*record, "{output}"], recording=True)
     # The user's own, as soon as it is there; perf itself refuses where nothing can be sampled.
     assert made["owner"] == NOBODY
     assert list(asker.folder.iterdir()) == []
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        *("/etc/shadow", "/proc/1/environ", "/proc/kcore", "/dev/mem", "/dev/cpu/0/msr"),
-        "/sys/class/powercap/../../../etc/shadow",
-        "/sys/class/powercap/intel-rapl:0/../../../etc/energy_uj",
-        *("/proc/self/status/../../1/environ", "/proc/self/status\n", "", "self/status"),
-        "/dev/cpu/0/cpuid/../../../etc/shadow",
-    ],
+PATHS = (
+    *("/etc/shadow", "/proc/1/environ", "/proc/kcore", "/dev/mem", "/dev/cpu/0/msr"),
+    *("/sys/class/powercap/../../../etc/shadow", "/dev/cpu/0/cpuid/../../../etc/shadow"),
+    "/sys/class/powercap/intel-rapl:0/../../../etc/energy_uj",
+    *("/proc/self/status/../../1/environ", "/proc/self/status\n", "", "self/status"),
 )
-def test_no_other_file_of_the_kernels_is_opened(asker: Asker, path: str) -> None:
-    assert asker.refusal("open", path=path).startswith("PermissionError")
+COMMAND_LINES = (
+    *("sh -c id", "scx_../../bin/sh", "/bin/sh", "scx_lavd --log /etc/shadow", "kernel", ""),
+    *("scx_chaos -- id", "scx_chaos id", "scx_layered -e layers.json", "scx_lavd --x=../y"),
+    *("scx_lavd `id`", "scx_lavd\tx", "scx_nothing_of_this_name", "current"),
+)
+
+
+def test_no_other_file_is_opened_and_no_other_program_started(asker: Asker) -> None:
+    for path in PATHS:
+        assert asker.refusal("open", path=path).startswith("PermissionError"), path
+    for line in COMMAND_LINES:
+        assert "Error" in asker.refusal("scheduler", command_line=line), line
 
 
 def test_no_setting_is_changed_that_is_not_saved(asker: Asker) -> None:
@@ -181,18 +167,6 @@ def test_no_setting_is_changed_that_is_not_saved(asker: Asker) -> None:
 
 
 @pytest.mark.parametrize(
-    "command_line",
-    [
-        *("sh -c id", "scx_../../bin/sh", "/bin/sh", "scx_lavd --log /etc/shadow", "kernel", ""),
-        *("scx_chaos -- id", "scx_chaos id", "scx_layered -e layers.json", "scx_lavd --x=../y"),
-        *("scx_lavd `id`", "scx_lavd\tx", "scx_nothing_of_this_name", "current"),
-    ],
-)
-def test_no_other_program_is_started(asker: Asker, command_line: str) -> None:
-    assert "Error" in asker.refusal("scheduler", command_line=command_line)
-
-
-@pytest.mark.parametrize(
     "data",
     [
         b"\xff\xff\xff\xff",
@@ -207,36 +181,17 @@ def test_what_is_no_request_ends_roots_part(asker: Asker, data: bytes) -> None:
     assert "root's part of pinstudy has ended" in asker.refusal("processes")
 
 
-@pytest.mark.parametrize(
-    "fields",
-    [
-        {"command": 7, "target": ["-p", "1"], "cat": False, "enabled": True, "recording": False},
-        {"command": [["x"]], "target": ["-p", "1"], "cat": False, "enabled": True},
-        {"command": ["x\0y"], "target": ["-p", "1"], "cat": False, "recording": True},
-        {"command": [], "target": {}, "cat": 1, "enabled": "yes"},
-        {},
-    ],
-)
-def test_fields_of_another_type_are_refused_and_more_can_be_asked(
-    asker: Asker, fields: dict[str, Any]
-) -> None:
-    for request in (
-        "perf",
-        "open",
-        "put",
-        "save",
-        "restore",
-        "scheduler",
-        "perf-finish",
-        "program",
-    ):
-        answer = asker.ask(request, **fields)
-        assert "error" in answer, answer
-    assert asker.ask("writable", path="x") == {"writable": False}
-
-
-def test_no_open_file_reaches_roots_part(asker: Asker) -> None:
-    # Its close may never end: a file of FUSE, a socket that lingers.
+def test_fields_of_another_type_are_refused_and_more_can_be_asked(asker: Asker) -> None:
+    rest = {"target": ["-p", "1"], "cat": False, "enabled": True, "recording": False}
+    wrong: list[dict[str, Any]] = [
+        *({"command": 7} | rest, {"command": [["x"]]} | rest, {"command": ["x\0y"]} | rest),
+        *({"command": [], "target": {}, "cat": 1, "enabled": "yes"}, {}),
+    ]
+    requests = ("perf", "open", "put", "save", "restore", "scheduler", "perf-finish", "program")
+    for fields in wrong:
+        for request in requests:
+            assert "error" in asker.ask(request, **fields), (request, fields)
+    # No open file reaches root's part: its close may never end, as one of FUSE.
     assert asker.refusal("file").startswith("BrokenPipeError")
     assert asker.ask("writable", path="x") == {"writable": False}
 
@@ -255,21 +210,17 @@ def test_roots_part_keeps_nothing_of_its_users_session(asker: Asker) -> None:
     assert asker.ask("writable", path="x") == {"writable": False}
 
 
-def test_roots_part_and_its_perfs_end_with_the_process_that_asks(asker: Asker) -> None:
-    made = asker.perf()
-    assert made["problem"] == ""
-    helper = roots_part_of(asker.pid)
-    (perf,) = [pid for pid in descendants(helper) if name_of(pid) == "perf"]
-    os.kill(perf, signal.SIGSTOP)
-    asker.kill()
-    until(lambda: not alive(helper) and not alive(perf))
-
-
-def test_a_perf_of_roots_ends_with_roots_part_whoever_ends_that(asker: Asker) -> None:
+@pytest.mark.parametrize("ends", ["the process that asks", "root's part"])
+def test_the_perfs_of_roots_part_end_with_it_and_it_with_its_user(asker: Asker, ends: str) -> None:
     assert asker.perf()["problem"] == ""
     helper = roots_part_of(asker.pid)
     (perf,) = [pid for pid in descendants(helper) if name_of(pid) == "perf"]
-    os.kill(helper, signal.SIGKILL)
+    if ends == "root's part":
+        os.kill(helper, signal.SIGKILL)
+    else:
+        os.kill(perf, signal.SIGSTOP)
+        asker.kill()
+        until(lambda: not alive(helper))
     until(lambda: not alive(perf))
 
 
@@ -279,7 +230,7 @@ def test_processes_are_seen_by_name_and_time_alone(asker: Asker) -> None:
     assert str(asker.pid) in fields
     # proc_pid_stat(5), fields 26 to 30, 35 and 45 to 52.
     secret = (*range(23, 28), 32, *range(42, 50))
-    assert {of[place] for of in fields.values() for place in secret} == {"0"}
+    assert {found[place] for found in fields.values() for place in secret} == {"0"}
     (mine,) = {parse_task(text) for text in texts if text.startswith(f"{asker.pid} (")}
     assert mine is not None and mine.parent == os.getpid() and mine.started > 0
 
