@@ -18,6 +18,8 @@ from runners.settings.registry import FACTORS, is_valid
 from runners.settings.setting import SettingFile
 from tests.runners.settings.factors import (
     CACHE_AWARE,
+    ENERGY_AWARE,
+    ITMT,
     MMIO,
     NO_TURBO,
     PACKAGE,
@@ -146,6 +148,17 @@ def test_turbo_is_off_where_a_file_says_so_in_its_own_sense(
     assert {text(node, path) for path in paths} == {on}
 
 
+def test_itmt_is_switched_where_newer_kernels_have_it(node: Path) -> None:
+    newer = "sys/kernel/debug/x86/sched_itmt_enabled"
+    (node / ITMT).unlink()
+    write(node, newer, "Y")
+    settings = node_settings(node)
+    assert settings.apply("current", settings_of(itmt="off"), ALL) is None
+    assert text(node, newer) == "N"
+    put_back(settings)
+    assert text(node, newer) == "Y"
+
+
 def test_without_turbo_a_lower_limit_than_the_highest_is_no_failure(node: Path) -> None:
     for cpu in ALL:
         write(node, f"{CPU}/cpufreq/policy{cpu}/base_frequency", 3_200_000)
@@ -174,6 +187,8 @@ OFFERED = f"{CPU}/cpufreq/policy3/energy_performance_available_preferences"
         ("powersave", {"epp": "power"}, ALL, (OFFERED,), "missing"),
         ("powersave", {"turbo": "off"}, ALL, (NO_TURBO,), "missing"),
         ("current", {"cache_aware": "off"}, ALL, (CACHE_AWARE,), "missing"),
+        ("current", {"energy_aware": "off"}, ALL, (ENERGY_AWARE,), "is missing"),
+        ("current", {"itmt": "off"}, ALL, (ITMT,), "is missing"),
         (
             *("current", {"power_limit": "65 W"}, ALL),
             *((f"{PACKAGE}/name", f"{MMIO}/name"), "no package"),
@@ -248,26 +263,18 @@ READ = {"epp": "power", "power_limit": "65 W"}
 @pytest.mark.parametrize(
     ("before", "after", "message"),
     [
-        ({"governor_read": "a"}, {"governor_read": "b"}, "governor was a before the run and "),
+        *(
+            ({name: "a"}, {name: "b"}, f"{name} was a before the run and b after it")
+            for name in ("epp", "sched_energy_aware", "sched_ext", "sched_ext_scheduler")
+        ),
+        ({"governor_read": "a"}, {"governor_read": "b"}, "governor was a before the run and b "),
         ({"governor_read": "a"}, {}, "governor was a before the run and unread"),
-        ({"epp": "power"}, {"epp": "default"}, "epp was power before the run"),
+        ({"turbo": True}, {"turbo": False}, "turbo was "),
+        ({"min_khz": {"8": "0"}}, {"min_khz": {"4": "0"}}, "min_khz was 8 kHz on 0 before"),
         (
             {"max_khz": {"800000": "0-7"}},
             {"max_khz": {"800000": "0-3", "400000": "4-7"}},
             "max_khz was 800000 kHz on 0-7 before the run and 800000 kHz on 0-3, 400000 kHz on 4-7",
-        ),
-        ({"min_khz": {"8": "0"}}, {"min_khz": {"4": "0"}}, "min_khz was 8 kHz on 0 before"),
-        ({"turbo": True}, {"turbo": False}, "turbo was "),
-        (
-            {"sched_energy_aware": "on"},
-            {"sched_energy_aware": "impossible"},
-            "sched_energy_aware was on before the run and impossible after it",
-        ),
-        ({"sched_ext": "disabled"}, {"sched_ext": "enabled"}, "sched_ext was disabled before "),
-        (
-            {"sched_ext_scheduler": "none"},
-            {"sched_ext_scheduler": "lavd"},
-            "sched_ext_scheduler was none before the run and lavd after it",
         ),
         (
             {"epp": "power", "settings_read": READ},

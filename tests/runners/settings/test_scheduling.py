@@ -20,7 +20,7 @@ from runners.settings import sched_ext, sched_ext_loading
 from runners.settings.journal import STUDY, open_journal
 from runners.settings.node_settings import NodeSettings
 from runners.settings.recovery import restore
-from tests.runners.settings.factors import put_back, text
+from tests.runners.settings.factors import ENERGY_AWARE, ITMT, put_back, text
 from tests.support.processes import children, wait_until_gone
 from tests.support.studies import write_program
 from tests.support.tools import ROOT
@@ -95,12 +95,7 @@ def put_on_path(folder: Path, root: Path, patch: pytest.MonkeyPatch) -> Callable
     return add
 
 
-ENERGY_AWARE = "proc/sys/kernel/sched_energy_aware"
 GOVERNOR = f"{CPU}/cpufreq/policy0/scaling_governor"
-ITMT_OLD, ITMT_NEW = (
-    "proc/sys/kernel/sched_itmt_enabled",
-    "sys/kernel/debug/x86/sched_itmt_enabled",
-)
 KERNEL, LAVD = settings_of(sched_ext="kernel"), settings_of(sched_ext="scx_lavd")
 QUICK_LAVD = settings_of(sched_ext="scx_lavd --performance")
 ALL = (0, 1, 2, 3)
@@ -251,24 +246,6 @@ def test_root_starts_nothing_of_the_user_who_called_sudo(
     assert started(root) == []
 
 
-@pytest.mark.parametrize(
-    ("path", "on", "off"), [(ITMT_OLD, "1", "0"), (ITMT_NEW, "Y", "N"), (ENERGY_AWARE, "1", "0")]
-)
-def test_a_switch_is_set_and_put_back(root: Path, path: str, on: str, off: str) -> None:
-    field = "energy_aware" if path == ENERGY_AWARE else "itmt"
-    settings = node_settings(root)
-    reason = settings.problem("current", settings_of(**{field: "on"}), ALL)
-    assert reason is not None and reason.endswith("is missing")
-    write(root, path, on)
-    for state, shown in (("on", on), ("off", off), ("current", on), ("off", off)):
-        wanted = settings_of(**{field: state})
-        assert settings.problem("current", wanted, ALL) is None
-        assert settings.apply("current", wanted, ALL) is None
-        assert text(root, path) == shown
-    put_back(settings)
-    assert text(root, path) == on
-
-
 def test_energy_aware_scheduling_is_put_back_before_its_governor_is(root: Path) -> None:
     write(root, ENERGY_AWARE, 1)
     settings = node_settings(root)
@@ -323,7 +300,7 @@ def test_a_site_sets_schedulers_by_its_command_and_they_are_put_back_by_it(root:
 
 def test_where_nobody_sets_schedulers_the_one_in_force_runs(root: Path) -> None:
     another_in_force(root)
-    write(root, ITMT_OLD, 1)
+    write(root, ITMT, 1)
     settings = node_settings(root, SchedulerRule("nobody"))
     assert settings.apply("current", settings_of(sched_ext="scx_rusty", itmt="on"), ALL) is None
     faster = settings_of(sched_ext="scx_rusty --fast")
