@@ -32,7 +32,7 @@ def elf(names: Iterable[str], bits: int = 64, big: bool = False) -> bytes:
     start = header + 2 * segment
     address = 0x10000
     entries = [(5, address + start), (10, len(strings)), (0, 0)]
-    dynamic = b"".join(struct.pack(order + entry, *each) for each in entries)
+    dynamic = b"".join(struct.pack(order + entry, *pair) for pair in entries)
     whole = start + len(strings) + len(dynamic)
     form = order + ("2I6Q" if wide else "8I")
 

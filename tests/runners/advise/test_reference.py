@@ -183,10 +183,10 @@ def test_more_processes_at_work_than_allowed_are_refused_with_the_option_that_he
     assert "sh: 2 of its processes are at work" in str(error.value)
     assert "--helpers 1 lets the others work beside it" in str(error.value)
     check_processes(request(helpers="1"), SEVERAL)
-    one = {"verdict": "proved", "threads": [{"process": 0, "runnable_s": 1.0}] * 2}
+    single = {"verdict": "proved", "threads": [{"process": 0, "runnable_s": 1.0}] * 2}
     # Looks were too few to tell.
     few = at_work(1.0, 0.9, verdict="unproved")
-    for other in ({"elapsed_s": 1.9}, {"warmup": False}, {"placement": few}, {"placement": one}):
+    for other in ({"elapsed_s": 1.9}, {"warmup": False}, {"placement": few}, {"placement": single}):
         check_processes(request(), SEVERAL | other)
 
 

@@ -361,13 +361,13 @@ def test_the_name_is_of_the_question_and_not_of_how_long_it_may_take() -> None:
         *({"schedules": "none"}, {"wait_policies": "active"}, {"governors": "current"}),
         *({"variables": ("COUNT=1",)}, {"threads_by": "MY_THREADS"}),
     ]
-    others = [
+    other_files = [
         *(file_of(request(**option)) for option in options),
         *(file_of(request("/bin/sh", "-c", "exit 1")), file_of(request("/bin/ls"))),
         *(file_of(request(), threads=8), file_of(request(), wait="active")),
         file_of(request(), OTHER),
     ]
-    assert len({name, *(other.name for other in others)}) == len(others) + 1
+    assert len({name, *(file.name for file in other_files)}) == len(other_files) + 1
 
 
 @given(st.text(min_size=1).filter(lambda text: "\0" not in text and "/" not in text))

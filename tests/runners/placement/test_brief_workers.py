@@ -41,14 +41,14 @@ DROPPED = ("dropped", "dropped-grandchildren")
 # Who works, bindings, CPUs of the mapping, of the program and of the workers as 0 or 1 of two (-:
 # not bound), and the verdicts that are right.
 CASES = [
-    *[(who, "set", "0", "--", {"proved"}) for who in KINDS],
-    *[(who, "none", "01", "--", {"proved"}) for who in KINDS],
+    *[(worker, "set", "0", "--", {"proved"}) for worker in KINDS],
+    *[(worker, "none", "01", "--", {"proved"}) for worker in KINDS],
     # What violates a set violates a pinning, too.
-    *[(who, "set pin", "0", "-1", {"violated"}) for who in (*KINDS, *DROPPED)],
+    *[(worker, "set pin", "0", "-1", {"violated"}) for worker in (*KINDS, *DROPPED)],
     # Something has bound them.
-    *[(who, "none", "01", "-1", {"violated"}) for who in (*KINDS, *DROPPED)],
+    *[(worker, "none", "01", "-1", {"violated"}) for worker in (*KINDS, *DROPPED)],
     # The kernel drops the CPU time of children: what they used after the last look is not known.
-    *[(who, "set", "0", "--", {"proved", "unproved"}) for who in DROPPED],
+    *[(worker, "set", "0", "--", {"proved", "unproved"}) for worker in DROPPED],
     ("returning", "set", "0", "-1", {"violated"}),
     ("returning", "set", "0", "--", {"proved"}),
     ("burst", "set", "0", "-1", {"violated"}),
@@ -61,15 +61,21 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("who", "binding", "mapping", "binds", "verdicts"), CASES)
+@pytest.mark.parametrize(("worker", "binding", "mapping", "binds", "verdicts"), CASES)
 def test_cpu_time_of_brief_workers_is_judged_together(
-    brief: Path, looks: Path, who: str, binding: str, mapping: str, binds: str, verdicts: set[str]
+    brief: Path,
+    looks: Path,
+    worker: str,
+    binding: str,
+    mapping: str,
+    binds: str,
+    verdicts: set[str],
 ) -> None:
     both = two_cpus()
     places = tuple(both[int(place)] for place in mapping)
     own = [str(-1 if place == "-" else both[int(place)]) for place in binds]
     # Where the workers leave the mapping's CPUs they must be allowed to: no cpuset holds them.
-    seen = run([str(brief), who, *own], places, looks)
+    seen = run([str(brief), worker, *own], places, looks)
     # Where every birth was reported and met, and where none is; with perf's count and without.
     for births in (0, None):
         for clock in ({}, {"task_clock_s": max(seen.ending.cpu_s or 0.0, seen_s(seen))}):

@@ -54,8 +54,8 @@ def test_only_the_answer_to_the_own_request_counts(
     ends: tuple[socket.socket, socket.socket], messages: list[bytes], answered: bool
 ) -> None:
     own, kernel = ends
-    for one in messages:
-        kernel.send(one)
+    for sent in messages:
+        kernel.send(sent)
     assert is_answered(own, NUMBER, clock=lambda: 0.0) is answered
 
 

@@ -79,8 +79,8 @@ def test_the_sampler_notices_cpus_that_go_and_come_back(tmp_path: Path) -> None:
 
 def test_the_sampler_reads_masks_and_cpus_of_threads_and_children(tmp_path: Path) -> None:
     # Every child is looked at, however many there are.
-    others = " ".join(map(str, range(1000, 5000)))
-    task(tmp_path, 10, 10, 3, "0-3", children=f"{others} 20 ")
+    ended = " ".join(map(str, range(1000, 5000)))
+    task(tmp_path, 10, 10, 3, "0-3", children=f"{ended} 20 ")
     task(tmp_path, 10, 11, 1, "1")
     task(tmp_path, 20, 20, 2, "2")
     sampler = sampler_of(tmp_path, "0-7")

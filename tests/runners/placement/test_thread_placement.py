@@ -276,7 +276,7 @@ def test_processes_share_a_cpu_when_both_want_it_for_longer_than_a_start(
     assert found == Proof(verdict, reason)
 
 
-def test_a_shell_that_waits_for_a_cpu_on_a_busy_node_works_beside_none_of_its_children() -> None:
+def test_a_shell_that_waits_for_a_cpu_works_beside_none_of_its_children() -> None:
     # Their milliseconds disturb nobody, however long others keep them from the CPU.
     shell = steady(100, (0,), 0, cpu_s=0.0021)
     children = [

@@ -55,8 +55,8 @@ def chain(pmu: str, seconds: float = 1.0, ghz: float | None = None) -> Seen:
     clock = GHZ[pmu] if ghz is None else ghz
     additions = clock * seconds * 1e9
     on_ns = {pmu: round(seconds * 1e9)}
-    counts = {(of, "cycles"): additions if of == pmu else 0.0 for of in KINDS}
-    counts |= {(of, "instructions"): additions * 1.02 if of == pmu else 0.0 for of in KINDS}
+    counts = {(name, "cycles"): additions if name == pmu else 0.0 for name in KINDS}
+    counts |= {(name, "instructions"): additions * 1.02 if name == pmu else 0.0 for name in KINDS}
     printed = {
         "additions": additions,
         "instructions": round(additions * 1.02),

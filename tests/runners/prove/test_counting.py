@@ -46,16 +46,16 @@ def multiplied(run: Seen, event: str, factor: float) -> Seen:
     ]
     fields = {**run.fields, "counters": counters, event: run.fields[event] * factor}
     if event == "cycles":
-        freq = {kind: of * factor for kind, of in run.fields["freq_ghz"].items()}
+        freq = {kind: ghz * factor for kind, ghz in run.fields["freq_ghz"].items()}
         fields |= {"freq_ghz": freq, "freq_mean_ghz": run.fields["freq_mean_ghz"] * factor}
     return replace(run, fields=fields)
 
 
-@pytest.mark.parametrize("of", BOTH, ids=lambda of: of.kind.name)
-def test_honest_counters_of_each_kind_are_ok(of: OfKind) -> None:
-    assert state(judge_instructions(of)) == ("ok", "")
-    assert state(judge_cycles(of)) == ("ok", "")
-    frequency, kernel = judge_frequency(of)
+@pytest.mark.parametrize("honest", BOTH, ids=lambda honest: honest.kind.name)
+def test_honest_counters_of_each_kind_are_ok(honest: OfKind) -> None:
+    assert state(judge_instructions(honest)) == ("ok", "")
+    assert state(judge_cycles(honest)) == ("ok", "")
+    frequency, kernel = judge_frequency(honest)
     assert state(frequency) == ("ok", "")
     assert kernel.state == "absent"
 
@@ -113,7 +113,7 @@ def test_of_an_emulated_cpu_the_kernels_frequency_is_the_truth() -> None:
     emulated = replace(honest, chain=replace(honest.chain, emulated=True))
 
     assert judge_cycles(emulated).state == "absent"
-    assert [of.state for of in judge_frequency(emulated)] == ["ok", "ok"]
+    assert [finding.state for finding in judge_frequency(emulated)] == ["ok", "ok"]
     lying = replace(emulated, chain=multiplied(emulated.chain, "cycles", 1.1))
     assert judge_frequency(lying)[0].state == "off"
 
@@ -158,7 +158,7 @@ def test_a_program_is_on_its_first_cpu_while_it_starts() -> None:
 
 
 def test_cycles_of_an_emulated_cpu_are_those_of_its_clock_and_its_time() -> None:
-    emulated = [replace(of, chain=replace(of.chain, emulated=True)) for of in BOTH]
+    emulated = [replace(kind, chain=replace(kind.chain, emulated=True)) for kind in BOTH]
     run = split(0.5, 0.5)
     assert judge_sum(run, *emulated).state == "ok"
     assert judge_sum(split(0.5, 0.5, lost=0.8), *emulated).state == "off"
@@ -176,9 +176,9 @@ def test_what_two_cpus_of_a_kind_count_is_what_each_counts() -> None:
 
 
 def test_an_event_that_lost_time_to_others_shows_it() -> None:
-    counts = {(pmu, of): 2e9 for pmu in KINDS for of in ("instructions", "cycles")}
-    task_clock, *others = rows({"cpu_core": 10**9}, counts).splitlines()
-    cut = [of.replace(";1000000000;100.00;;", ";600000000;60.00;;") for of in others]
+    counts = {(pmu, event): 2e9 for pmu in KINDS for event in ("instructions", "cycles")}
+    task_clock, *events = rows({"cpu_core": 10**9}, counts).splitlines()
+    cut = [row.replace(";1000000000;100.00;;", ";600000000;60.00;;") for row in events]
     reading = read_counters(parse_perf_output("\n".join([task_clock, *cut]) + "\n"), KINDS)
     found = judge_multiplexing(Seen(reading.fields, reading.unavailable))
 
@@ -227,13 +227,13 @@ def reads(misses: int) -> list[Seen]:
 
 def test_reads_miss_beyond_the_last_cache_and_not_within_the_first() -> None:
     honest = judge_misses("P", reads(20), reads(990_000))
-    assert [of.state for of in honest] == ["ok", "ok"]
-    assert [of.measured for of in honest] == ["0.000 a read", "0.990 a read"]
+    assert [finding.state for finding in honest] == ["ok", "ok"]
+    assert [finding.measured for finding in honest] == ["0.000 a read", "0.990 a read"]
 
     none = judge_misses("P", reads(20), reads(1000))
-    assert [of.state for of in none] == ["ok", "off"]
+    assert [finding.state for finding in none] == ["ok", "off"]
     too_many = judge_misses("P", reads(400_000), reads(990_000))
-    assert [of.state for of in too_many] == ["off", "ok"]
+    assert [finding.state for finding in too_many] == ["off", "ok"]
 
 
 def test_memory_far_beyond_the_last_cache_must_be_free(tmp_path: Path) -> None:

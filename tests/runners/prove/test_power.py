@@ -58,7 +58,7 @@ def loads(factor: Power = honest, sources: tuple[str, ...] = ("powercap", "perf"
 
 
 def states(found: list[Finding]) -> dict[str, str]:
-    return {of.name.removeprefix("energy "): of.state for of in found}
+    return {finding.name.removeprefix("energy "): finding.state for finding in found}
 
 
 HONEST = {
@@ -68,8 +68,8 @@ HONEST = {
 }
 
 
-def judged(of: Loads) -> dict[str, str]:
-    found = judge_energy(of, ABSENT, several_cores=True)
+def judged(joules: Loads) -> dict[str, str]:
+    found = judge_energy(joules, ABSENT, several_cores=True)
     return {name: state for name, state in states(found).items() if state != "absent"}
 
 
@@ -102,11 +102,11 @@ def test_energy_that_does_not_grow_with_time_or_with_the_load_is_told() -> None:
 
 def test_a_counter_that_stands_still_is_off_for_cores_and_absent_for_graphics() -> None:
     none = {
-        of: Joules({"powercap": {}}, {"powercap": of[1]}, {"powercap": {"core": "did not move"}})
-        for of in loads()
+        key: Joules({"powercap": {}}, {"powercap": key[1]}, {"powercap": {"core": "did not move"}})
+        for key in loads()
     }
     found = judge_energy(none, {"powercap": {"uncore": "none"}}, several_cores=True)
-    by_name = {of.name: of for of in found}
+    by_name = {finding.name: finding for finding in found}
 
     assert by_name["energy core by powercap"].state == "off"
     assert by_name["energy core by powercap"].why == "stands still: did not move"
@@ -115,7 +115,7 @@ def test_a_counter_that_stands_still_is_off_for_cores_and_absent_for_graphics() 
 
 def test_a_source_that_is_not_there_is_absent_with_its_reason() -> None:
     found = judge_energy({}, {"powercap": {"package": "no /sys/class/powercap"}}, True)
-    assert [(of.name, of.state, of.why) for of in found] == [
+    assert [(finding.name, finding.state, finding.why) for finding in found] == [
         ("energy package by powercap", "absent", "no /sys/class/powercap")
     ]
 

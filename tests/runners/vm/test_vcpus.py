@@ -154,13 +154,13 @@ def test_threads_of_virtual_cpus_are_bound_as_the_mapping_says_and_proved(bindin
 def test_other_threads_are_kept_off_where_a_cpu_is_left(
     binding: str, cpus: tuple[int, ...]
 ) -> None:
-    others = EVERYWHERE[len(cpus) :]
+    left = EVERYWHERE[len(cpus) :]
     where = vcpus(binding, cpus, len(cpus))
     with stand_in(len(cpus)) as qemu:
         placing = place(qemu.pid, qemu.threads, where, ())
-        assert placing == Placing(others or EVERYWHERE, apart=bool(others))
+        assert placing == Placing(left or EVERYWHERE, apart=bool(left))
         assert len(qemu.others()) >= 2
-        assert {mask_of(thread) for thread in qemu.others()} == {others or EVERYWHERE}
+        assert {mask_of(thread) for thread in qemu.others()} == {left or EVERYWHERE}
         assert sampled(qemu, where, placing).proof(LONG_S).verdict == "proved"
 
 
@@ -224,7 +224,7 @@ def test_a_record_says_where_each_virtual_cpu_was() -> None:
         placing = place(qemu.pid, qemu.threads, where, ())
         sampler = sampled(qemu, where, placing, looks=8)
         fields = sampler.fields(sampler.proof(LONG_S))
-    others = EVERYWHERE[2:]
+    left = EVERYWHERE[2:]
     assert fields == {
         "verdict": "proved",
         "looks": 8,
@@ -232,8 +232,8 @@ def test_a_record_says_where_each_virtual_cpu_was() -> None:
             {"vcpu": 0, "allowed": str(second), "seen": {str(second): 8}},
             {"vcpu": 1, "allowed": str(first), "seen": {str(first): 8}},
         ],
-        "others_cpus": format_cpulist(others or EVERYWHERE),
-        "others_apart": bool(others),
+        "others_cpus": format_cpulist(left or EVERYWHERE),
+        "others_apart": bool(left),
     }
 
 
