@@ -219,6 +219,8 @@ def test_the_first_looks_at_a_thread_are_forgiven_and_counted() -> None:
     assert prove(Samples([settled], 46, 2.0, unmet=0), wanted).verdict == "proved"
     assert settling_looks(settled, wanted) == 6
     assert settling_looks(steady(100, (0,), 0), wanted) == 0
+    in_place = trace(100, ((0,), {0: 3}, 0.0), ((0,), {0: 40}, 2.0))
+    assert settling_looks(in_place, wanted) == 0
 
 
 @pytest.mark.parametrize(
