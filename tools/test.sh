@@ -32,7 +32,7 @@ unshare --net --mount --pid --fork --mount-proc true 2>/dev/null || workers=0
 
 # The kernel reports new processes in its first network namespace only; workers have others
 # (tests/support/isolation.py).
-births=(tests/runners/execution/test_{self_placed,execute}.py
+births=(tests/runners/execution/test_execute.py
     tests/runners/placement/test_process_events.py)
 
 # start NAME COMMAND...: runs it in the background; `finish NAME` shows its output.

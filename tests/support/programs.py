@@ -48,4 +48,5 @@ def run_placed(
 
 def build_team(runtime: str, folder: Path) -> Path:
     """Build the program of a team of libgomp's or libomp's threads; return its path."""
-    return build_placed("team", folder, {"libgomp": "gcc", "libomp": "clang"}[runtime], "-fopenmp")
+    compiler = {"libgomp": "gcc", "libomp": "clang"}[runtime]
+    return build_placed("self_placed", folder, compiler, "-fopenmp")

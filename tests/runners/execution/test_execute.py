@@ -1,4 +1,4 @@
-"""Programs are started, watched and ended for real, with real launchers and OpenMP runtimes."""
+"""Programs are started, watched and ended for real, and are where they or their runtimes go."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from pprint import pformat
 
@@ -21,18 +23,30 @@ from runners.placement.thread_placement import Expected, Proof, busy_threads
 from runners.plan.launch import Launch
 from tests.support.held import looks_counted
 from tests.support.limits import many_open_files
-from tests.support.programs import build_team, built, witness
+from tests.support.programs import build_placed, build_team, built, run_placed, witness
 from tests.support.studies import two_cpus, write_program
 from tests.support.tools import ROOT, need_tool
 from tests.support.wait import HANG_S, until
 
+needs_two_cpus = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two CPUs")
+
+
+OMP = {"OMP_NUM_THREADS": "2", "OMP_DYNAMIC": "false", "OMP_WAIT_POLICY": "passive"}
+
 
 def run(
-    program: list[str], launcher: list[str] | None = None, limit_s: float = HANG_S, **variables: str
+    program: list[str],
+    launcher: Sequence[str] = (),
+    limit_s: float = HANG_S,
+    variables: dict[str, str] = OMP,
 ) -> Observation:
     environment = {"PATH": os.environ["PATH"], **variables}
-    launch = Launch(tuple(launcher or ()), tuple(program), environment, variables, ())
+    launch = Launch(tuple(launcher), tuple(program), environment, variables, ())
     return execute(launch, limit_s, Harness(witness(), None))
+
+
+def shell(script: str, limit_s: float = HANG_S) -> Observation:
+    return run(["/bin/sh", "-c", script], limit_s=limit_s)
 
 
 def proof_of(seen: Observation, binding: str, places: tuple[int, ...], threads: int) -> Proof:
@@ -51,20 +65,29 @@ def running(marker: str) -> list[str]:
     return found
 
 
+@pytest.fixture
+def marker() -> Iterator[str]:
+    """A time to sleep by which a test's processes are known, of which none may be left."""
+    name = f"31.{os.getpid()}"
+    yield name
+    assert not running(name)
+
+
 def test_exit_status_and_output_are_the_programs_own() -> None:
-    seen = run(["/bin/sh", "-c", "echo 'two  blanks'; echo oops >&2; exit 5"])
+    seen = shell("echo 'two  blanks'; echo oops >&2; exit 5")
     assert (seen.ending.exit_code, seen.ending.signal) == (5, None)
     assert (seen.stdout, seen.stderr) == ("two  blanks\n", "oops\n")
-
-
-@pytest.mark.parametrize("launcher", [[], ["/usr/bin/env"]])
-def test_a_program_has_nothing_to_read(launcher: list[str]) -> None:
-    assert run(["readlink", "/proc/self/fd/0"], launcher).stdout == "/dev/null\n"
+    assert run(["/no/such/program"]).ending.exec_errno == 2
 
 
 def test_a_signal_is_told_from_an_exit_status() -> None:
-    seen = run(["/bin/sh", "-c", "kill -9 $$"])
+    seen = shell("kill -9 $$")
     assert (seen.ending.exit_code, seen.ending.signal) == (None, signal.SIGKILL)
+
+
+def test_a_program_has_nothing_to_read() -> None:
+    for launcher in ([], ["/usr/bin/env"]):
+        assert run(["readlink", "/proc/self/fd/0"], launcher).stdout == "/dev/null\n"
 
 
 def test_a_program_ends_where_its_starter_ignores_the_end_of_children() -> None:
@@ -84,10 +107,6 @@ def test_a_program_is_run_and_counted_beside_many_open_files() -> None:
     assert "task-clock" in seen.perf_output
     # Not with the descriptors and the process that it had.
     assert seen.perf_command == harness.perf_command
-
-
-def test_a_program_that_cannot_be_started_says_why() -> None:
-    assert run(["/no/such/program"]).ending.exec_errno == 2
 
 
 def test_the_window_is_the_programs_own() -> None:
@@ -110,13 +129,15 @@ def test_what_the_launcher_does_is_outside_the_window() -> None:
 
 
 class LoggingMeter:
-    """A meter that logs its calls."""
+    """A meter that logs its calls, and what it finds when it starts."""
 
-    def __init__(self, name: str, calls: list[str]) -> None:
-        self._name, self._calls = name, calls
+    def __init__(
+        self, name: str, calls: list[str], found: Callable[[], list[str]] = lambda: []
+    ) -> None:
+        self._name, self._calls, self._found = name, calls, found
 
     def start(self) -> None:
-        self._calls.append(f"{self._name} start")
+        self._calls += [f"{self._name} start", *self._found()]
 
     def sample(self) -> None:
         pass
@@ -135,10 +156,6 @@ def test_meters_nest_and_the_last_is_nearest_to_the_program() -> None:
 
 
 def test_the_wait_for_the_kernels_reports_of_births_is_over_when_the_meters_start() -> None:
-    class ListenersMeter(LoggingMeter):
-        def start(self) -> None:
-            self._calls += listeners()
-
     def listeners() -> list[str]:
         """Return this process's sockets at the kernel's connector, netlink's protocol 11."""
         lines = Path("/proc/net/netlink").read_text().splitlines()[1:]
@@ -151,35 +168,35 @@ def test_the_wait_for_the_kernels_reports_of_births_is_over_when_the_meters_star
             pytest.skip("the kernel sends no process events here")
     found: list[str] = []
     launch = Launch((), ("/bin/true",), {}, {}, ())
-    execute(launch, HANG_S, Harness(witness(), None, meters=(ListenersMeter("", found),)))
-    assert [one[:8] for one in found] == ["socket:[", " stop"]
+    meter = LoggingMeter("", found, listeners)
+    execute(launch, HANG_S, Harness(witness(), None, meters=(meter,)))
+    assert [call[:8] for call in found] == [" start", "socket:[", " stop"]
 
 
-def test_the_time_limit_ends_the_program_and_what_it_started() -> None:
-    marker = f"31.{os.getpid()}"
-    seen = run(["/bin/sh", "-c", f"sleep {marker} & sleep {marker}"], limit_s=0.3)
+LEAVES_ITS_GROUP_AND_STOPS_ITS_WITNESS = (
+    "import os, signal, time; os.setpgid(0, os.getpgid(os.getppid()));"
+    "os.kill(os.getppid(), signal.SIGSTOP); os.execlp('sleep', 'sleep', 'MARKER')"
+)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        ("/bin/sh", "-c", "sleep MARKER & sleep MARKER"),
+        (sys.executable, "-c", LEAVES_ITS_GROUP_AND_STOPS_ITS_WITNESS),
+    ],
+)
+def test_the_time_limit_ends_the_program_and_what_it_started(
+    marker: str, program: tuple[str, ...]
+) -> None:
+    seen = run([word.replace("MARKER", marker) for word in program], limit_s=0.5)
     assert seen.timed_out
     assert seen.ending.signal == signal.SIGKILL
-    assert not running(marker)
 
 
-def test_a_daemon_that_leaves_the_process_group_is_ended_too() -> None:
-    marker = f"32.{os.getpid()}"
-    seen = run(["/bin/sh", "-c", f"setsid sleep {marker} & sleep 0.1"])
+def test_a_daemon_that_leaves_the_process_group_is_ended_too(marker: str) -> None:
+    seen = shell(f"setsid sleep {marker} & sleep 0.1")
     assert seen.ending.exit_code == 0
-    assert not running(marker)
-
-
-def test_the_time_limit_ends_a_program_that_left_its_group_and_stopped_its_witness() -> None:
-    marker = f"34.{os.getpid()}"
-    code = (
-        "import os, signal, time; os.setpgid(0, os.getpgid(os.getppid()));"
-        f"os.kill(os.getppid(), signal.SIGSTOP); os.execlp('sleep', 'sleep', '{marker}')"
-    )
-    seen = run([sys.executable, "-c", code], limit_s=0.5)
-    assert seen.timed_out
-    assert seen.ending.signal == signal.SIGKILL
-    assert not running(marker)
 
 
 SILENT_WITNESS = """#!{python}
@@ -194,10 +211,9 @@ time.sleep(1000)
 
 
 def test_a_witness_that_says_no_more_is_ended_with_all_its_descendants(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, marker: str
 ) -> None:
     monkeypatch.setattr("runners.execution.witness.KILL_GRACE_S", 0.1)
-    marker = f"35.{os.getpid()}"
     text = SILENT_WITNESS.format(python=sys.executable, marker=marker)
     silent = write_program(tmp_path / "witness", text)
     launch = Launch((), ("/bin/true",), dict(os.environ), {}, ())
@@ -205,124 +221,9 @@ def test_a_witness_that_says_no_more_is_ended_with_all_its_descendants(
     assert seen.timed_out
     assert seen.ending.cpu_s is None
     assert seen.ending.elapsed_s >= 0.5
-    assert not running(marker)
 
 
-def test_a_launcher_that_does_not_end_and_starts_nothing_is_a_failure_that_names_it() -> None:
-    # It closes what the program's start would be reported by.
-    stuck = "import os, time; print('stuck', flush=True); os.closerange(3, 4096); time.sleep(600)"
-    reason = r"reports nothing more, and did not end within 2 s: stuck$"
-    with pytest.raises(LaunchError, match=reason):
-        run(["/bin/true"], [sys.executable, "-c", stuck])
-
-
-def test_a_refused_launcher_is_a_failure_that_names_it() -> None:
-    taskset = need_tool("taskset")
-    with pytest.raises(LaunchError, match=r"taskset.*(failed to set|invalid)"):
-        run(["/bin/true"], [taskset, "-c", "4095"])
-
-
-def test_the_last_mask_of_the_shortest_program_is_seen() -> None:
-    cpu = two_cpus()[1]
-    seen = run(["/bin/true"], [need_tool("taskset"), "-c", str(cpu)])
-    assert {thread.allowed for thread in seen.threads} == {(cpu,)}
-    # Which proves nothing: one look is not enough.
-    assert proof_of(seen, "pin", (cpu,), 1).verdict == "unproved"
-
-
-def team(runtime: str, folder: Path, places: str, mask: str) -> Observation:
-    """Run a team of two that works until there were enough looks at it."""
-    with looks_counted(folder / "looks") as looks:
-        return run(
-            [str(build_team(runtime, folder))],
-            [need_tool("taskset"), "-c", mask],
-            LOOKS=str(looks),
-            OMP_NUM_THREADS="2",
-            OMP_PLACES=places,
-            OMP_PROC_BIND="close",
-            OMP_DYNAMIC="false",
-            OMP_WAIT_POLICY="passive",
-        )
-
-
-@pytest.mark.parametrize("runtime", ["libgomp", "libomp"])
-def test_places_are_proved_with_both_runtimes(tmp_path: Path, runtime: str) -> None:
-    first, second = two_cpus()
-    seen = team(runtime, tmp_path, f"{{{second}}},{{{first}}}", f"{first},{second}")
-    proof = proof_of(seen, "pin", (first, second), 2)
-    assert (proof.verdict, proof.reason) == ("proved", "")
-
-
-# Places, and the CPUs that they ask for, where the program may use A and B, or A alone.
-IGNORED = [
-    # The mask lacks the second place.
-    ("{A},{B}", "A", (0, 1)),
-    # libgomp binds to places of its own choice instead, libomp runs unbound.
-    ("{4095},{4094}", "A,B", (4094, 4095)),
-]
-
-
-@pytest.mark.parametrize("runtime", ["libgomp", "libomp"])
-@pytest.mark.parametrize(("places", "mask", "wanted"), IGNORED, ids=["outside the mask", "invalid"])
-def test_a_runtime_that_silently_ignores_its_places_is_caught(
-    tmp_path: Path, runtime: str, places: str, mask: str, wanted: tuple[int, int]
-) -> None:
-    first, second = two_cpus()
-    names = str.maketrans({"A": str(first), "B": str(second)})
-    seen = team(runtime, tmp_path, places.translate(names), mask.translate(names))
-    assert seen.ending.exit_code == 0
-    expected = (first, second) if wanted == (0, 1) else wanted
-    assert proof_of(seen, "pin", expected, 2).verdict == "violated"
-
-
-def likwid_pin(*cpus: int) -> list[str]:
-    listed = ",".join(map(str, cpus))
-    return [need_tool("likwid-pin"), "-q", "-s", "0x0", "-c", listed, "taskset", "-c", listed]
-
-
-def test_likwid_pin_pins_by_physical_numbers_and_its_start_is_not_counted(tmp_path: Path) -> None:
-    first, second = two_cpus()
-    slow = write_program(tmp_path / "slow", '#!/bin/sh\nsleep 1\nexec "$@"\n')
-
-    def beside_s() -> float:
-        """Return by how much the elapsed time exceeds what the program itself tells."""
-        seen = run(
-            [str(built("mandelbrot-libgomp")), "30000"],
-            [*likwid_pin(second, first), str(slow)],
-            OMP_NUM_THREADS="2",
-            OMP_WAIT_POLICY="passive",
-        )
-        proof = proof_of(seen, "pin", (first, second), 2)
-        assert (proof.verdict, proof.reason) == ("proved", ""), pformat(seen.threads)
-        own_s = float(seen.stdout.partition("Timer Total_time")[2].split()[0])
-        return seen.ending.elapsed_s - own_s
-
-    # With the start, which waits here, it would be 1 s at least each time.
-    until(lambda: beside_s() < 1.0)
-
-
-def test_what_likwid_pin_runs_at_a_threads_birth_shares_no_cpu_with_it(tmp_path: Path) -> None:
-    first, second = two_cpus()
-    slow = "#!/bin/sh\ni=0\nwhile [ $i -lt 300000 ]; do i=$((i + 1)); done\n"
-    write_program(tmp_path / "nm", slow)
-    seen = run(
-        [str(built("mandelbrot-libgomp")), "30000"],
-        likwid_pin(second, first),
-        OMP_NUM_THREADS="2",
-        PATH=f"{tmp_path}:{os.environ['PATH']}",
-    )
-    assert len({thread.pid for thread in busy_threads(seen.threads)}) == 2, pformat(seen.threads)
-    assert proof_of(seen, "pin", (first, second), 2) == Proof("proved"), pformat(seen.threads)
-
-
-def test_likwid_pin_passes_arguments_with_blanks_unharmed() -> None:
-    likwid = need_tool("likwid-pin")
-    seen = run(["/bin/sh", "-c", "printf '%s\\n' 'a  b'"], [likwid, "-q", "-c", str(two_cpus()[0])])
-    assert seen.stdout.endswith("a  b\n")
-
-
-def test_a_killed_runner_leaves_no_program_behind() -> None:
-    marker = f"33.{os.getpid()}"
+def test_a_killed_runner_leaves_no_program_behind(marker: str) -> None:
     code = (
         "import os, pathlib; from runners.execution.execute import *;"
         "from runners.plan.command_line import Launch;"
@@ -336,9 +237,184 @@ def test_a_killed_runner_leaves_no_program_behind() -> None:
     until(lambda: not running(marker))
 
 
+# It closes what the program's start would be reported by.
+STUCK = "import os, time; print('stuck', flush=True); os.closerange(3, 4096); time.sleep(600)"
+
+
+@pytest.mark.parametrize(
+    ("launcher", "reason"),
+    [
+        (
+            [sys.executable, "-c", STUCK],
+            r"reports nothing more, and did not end within 2 s: stuck$",
+        ),
+        (["taskset", "-c", "4095"], r"taskset.*(failed to set|invalid)"),
+    ],
+)
+def test_a_launcher_that_starts_nothing_is_a_failure_that_names_it(
+    launcher: list[str], reason: str
+) -> None:
+    with pytest.raises(LaunchError, match=reason):
+        run(["/bin/true"], [need_tool(launcher[0]), *launcher[1:]])
+
+
 def test_a_line_that_is_cut_is_not_kept_in_part() -> None:
     # A million bytes and a half; both ends of what is kept are within a line of 43 bytes.
-    line = "time = " + "1234567890" * 3 + " sec.\\n"
-    seen = run([sys.executable, "-c", f"print('{line}' * 35000, end='')"])
-    lines = set(seen.stdout.splitlines())
-    assert lines == {line.removesuffix("\\n"), "[...]"}
+    line = "time = " + "1234567890" * 3 + " sec."
+    seen = run([sys.executable, "-c", f"print('{line}\\n' * 35000, end='')"])
+    assert set(seen.stdout.splitlines()) == {line, "[...]"}
+
+
+def test_the_last_mask_of_the_shortest_program_is_seen() -> None:
+    cpu = two_cpus()[1]
+    seen = run(["/bin/true"], [need_tool("taskset"), "-c", str(cpu)])
+    assert {thread.allowed for thread in seen.threads} == {(cpu,)}
+    # Which proves nothing: one look is not enough.
+    assert proof_of(seen, "pin", (cpu,), 1).verdict == "unproved"
+
+
+@pytest.fixture
+def looks(tmp_path: Path) -> Iterator[Path]:
+    """The file with the number of looks, for which programs wait (work.h): no look is too late."""
+    with looks_counted(tmp_path / "looks") as path:
+        yield path
+
+
+def team(runtime: str, looks: Path, places: str, mask: str) -> Observation:
+    """Run a team of two that works until there were enough looks at it."""
+    program = [str(build_team(runtime, looks.parent))]
+    variables = OMP | {"LOOKS": str(looks), "OMP_PLACES": places, "OMP_PROC_BIND": "close"}
+    return run(program, [need_tool("taskset"), "-c", mask], variables=variables)
+
+
+@pytest.mark.parametrize("runtime", ["libgomp", "libomp"])
+def test_places_are_proved_with_both_runtimes(looks: Path, runtime: str) -> None:
+    first, second = two_cpus()
+    seen = team(runtime, looks, f"{{{second}}},{{{first}}}", f"{first},{second}")
+    assert proof_of(seen, "pin", (first, second), 2) == Proof("proved")
+
+
+@pytest.mark.parametrize("runtime", ["libgomp", "libomp"])
+@pytest.mark.parametrize("is_invalid", [False, True], ids=["outside the mask", "invalid"])
+def test_a_runtime_that_silently_ignores_its_places_is_caught(
+    looks: Path, runtime: str, is_invalid: bool
+) -> None:
+    first, second = two_cpus()
+    # libgomp binds to places of its own choice instead of invalid ones, libomp runs unbound.
+    wanted = (4094, 4095) if is_invalid else (first, second)
+    mask = f"{first},{second}" if is_invalid else str(first)
+    seen = team(runtime, looks, ",".join(f"{{{cpu}}}" for cpu in wanted), mask)
+    assert seen.ending.exit_code == 0
+    assert proof_of(seen, "pin", wanted, 2).verdict == "violated"
+
+
+def likwid_pin(*cpus: int) -> list[str]:
+    listed = ",".join(map(str, cpus))
+    return [need_tool("likwid-pin"), "-q", "-s", "0x0", "-c", listed, "taskset", "-c", listed]
+
+
+def test_likwid_pin_pins_by_physical_numbers_and_its_start_is_not_counted(tmp_path: Path) -> None:
+    first, second = two_cpus()
+    slow = write_program(tmp_path / "slow", '#!/bin/sh\nsleep 1\nexec "$@"\n')
+    launcher = [*likwid_pin(second, first), str(slow)]
+    program = [str(built("mandelbrot-libgomp")), "30000"]
+
+    def beside_s() -> float:
+        """Return by how much the elapsed time exceeds what the program itself tells."""
+        seen = run(program, launcher)
+        assert proof_of(seen, "pin", (first, second), 2) == Proof("proved"), pformat(seen.threads)
+        own_s = float(seen.stdout.partition("Timer Total_time")[2].split()[0])
+        return seen.ending.elapsed_s - own_s
+
+    # With the start, which waits here, it would be 1 s at least each time.
+    until(lambda: beside_s() < 1.0)
+
+
+def test_what_likwid_pin_runs_at_a_threads_birth_shares_no_cpu_with_it(tmp_path: Path) -> None:
+    first, second = two_cpus()
+    slow = "#!/bin/sh\ni=0\nwhile [ $i -lt 300000 ]; do i=$((i + 1)); done\n"
+    write_program(tmp_path / "nm", slow)
+    program = [str(built("mandelbrot-libgomp")), "30000"]
+    path = f"{tmp_path}:{os.environ['PATH']}"
+    seen = run(program, likwid_pin(second, first), variables=OMP | {"PATH": path})
+    assert len({thread.pid for thread in busy_threads(seen.threads)}) == 2, pformat(seen.threads)
+    assert proof_of(seen, "pin", (first, second), 2) == Proof("proved"), pformat(seen.threads)
+
+
+def test_likwid_pin_passes_arguments_with_blanks_unharmed() -> None:
+    likwid = need_tool("likwid-pin")
+    seen = run(["/bin/echo", "a  b"], [likwid, "-q", "-c", str(two_cpus()[0])])
+    assert seen.stdout.endswith("a  b\n")
+
+
+@pytest.fixture(scope="module")
+def placed(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The program that places itself."""
+    return str(build_placed("self_placed", tmp_path_factory.mktemp("placed")))
+
+
+# What would fool a proof, and what only looks like it.
+# Program, binding, CPUs of the mapping and of the program as 0 or 1 of two, threads, verdict.
+SELF_PLACED = [
+    ("rebind", "none", "01", "1", 1, "violated"),
+    ("rebind", "pin", "0", "1", 1, "violated"),
+    ("release", "pin", "01", "1", 1, "proved"),
+    ("release", "pin", "0", "1", 1, "violated"),
+    ("release", "set", "01", "1", 1, "violated"),
+    ("daemonise", "none", "01", "1", 1, "violated"),
+    ("daemonise", "set", "0", "1", 1, "violated"),
+    ("daemonise", "pin", "0", "1", 1, "violated"),
+    ("daemonise", "none", "01", "", 1, "proved"),
+    ("daemonise", "pin", "0", "", 1, "proved"),
+    ("pool", "none", "01", "", 2, "proved"),
+    ("pool", "pin", "01", "01", 2, "proved"),
+    ("pool", "pin", "01", "", 2, "violated"),
+    ("reexecute", "none", "01", "", 1, "proved"),
+    ("reexecute", "set", "01", "1", 1, "violated"),
+    ("reexecute", "pin", "0", "0", 1, "proved"),
+    ("children", "none", "01", "", 2, "proved"),
+    ("children", "set", "01", "11", 2, "violated"),
+    ("children", "pin", "01", "01", 2, "proved"),
+    ("children", "pin", "01", "11", 2, "violated"),
+    ("unseen", "none", "01", "", 1, "unproved"),
+    ("unseen", "pin", "0", "", 1, "unproved"),
+]
+
+
+@needs_two_cpus
+@pytest.mark.parametrize(("name", "binding", "mapping", "own", "threads", "verdict"), SELF_PLACED)
+def test_programs_that_place_themselves_are_told_from_those_that_do_not(
+    *, placed: str, looks: Path, name: str, binding: str, mapping: str, own: str, threads: int,
+    verdict: str,
+) -> None:  # fmt: skip
+    both = two_cpus()
+    places = tuple(both[int(place)] for place in mapping)
+    # Where the program leaves the mapping's CPUs it must be allowed to: no cpuset holds it.
+    cpus = [str(both[int(place)]) for place in own]
+    seen = run_placed([placed, name, *cpus], places, looks, HANG_S)
+    assert seen.ending.exit_code == 0, seen.stderr
+    # As root, who gets reports of births, and as any other user.
+    for observation in (seen, replace(seen, unmet=None)):
+        proof = proof_of(observation, binding, places, threads)
+        assert proof.verdict == verdict, (proof, seen.threads)
+
+
+@needs_two_cpus
+def test_a_team_that_is_smaller_than_asked_for_is_told_from_one_that_was_not_met(
+    placed: str, looks: Path
+) -> None:
+    seen = run_placed([placed, "reexecute"], two_cpus(), looks, HANG_S)
+    proof = proof_of(seen, "none", two_cpus(), 2)
+    if seen.unmet is None:
+        assert proof.verdict == "unproved"
+        assert proof.reason.startswith("only 1 of 2 threads were seen in ")
+    else:
+        assert (proof.verdict, proof.reason) == ("violated", "only 1 of 2 threads ran")
+
+
+@needs_two_cpus
+def test_cpu_time_is_that_of_all_processes_that_came_of_a_program(placed: str, looks: Path) -> None:
+    seen = run_placed([placed, "daemonise"], two_cpus(), looks, HANG_S)
+    assert seen.ending.cpu_s is not None and seen.ending.cpu_s >= 0.5
+    # The kernel tells of a process and of the children that it waited for.
+    assert seen.ending.user_s is not None and seen.ending.user_s < 0.1
