@@ -1,52 +1,63 @@
-"""A run's record tells what differed between the two readings around the run."""
+"""A run's record: what differed around the run; and what records cost, however many there are."""
 
 from __future__ import annotations
 
 import signal
+import statistics
+import sys
 from collections import Counter
+from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import pytest
 
 from base.reading import Reading
+from configs.app import Size
+from configs.study import AppChoice
 from runners.execution.witness import Ending
+from runners.node.topology import flat_topology
 from runners.placement.thread_trace import Stay, ThreadTrace
 from runners.plan.case import loop_fields
 from runners.plan.launch import Launch
+from runners.plan.plan import Plan, make_plan
 from runners.plan.runs import PlannedRun
 from runners.records.disturbances import MORE_THREADS, disturbances
 from runners.records.line import line_of
 from runners.records.reader import read_records
+from runners.records.shard import Shard
+from runners.study.agenda import agenda_of
+from runners.study.history import History
+from runners.study.machine import WHOLE_STUDY
 from runners.study.record import run_record
+from runners.study.runner import Runner
+from runners.study.summary import PlanSummary
 from tests.runners import cases
-from tests.runners.study.made_node import origin_of
+from tests.runners.study.made_node import MadeEngine, MadeNode, NothingBetween, Quiet, origin_of
 
 HIGH, LOW = {"package-0": {"pl1_w": 125.0}}, {"package-0": {"pl1_w": 45.0}}
+LAUNCH = Launch((), ("program",), {"LD_PRELOAD": "x.so", "HOME": "/"}, {}, ())
 
 
 def recorded(
-    before: dict[str, Any],
-    after: dict[str, Any],
+    before: dict[str, Any] | None = None,
+    after: dict[str, Any] | None = None,
     ending: Ending = cases.LASTED,
     thrown_out: str = "",
     threads: tuple[ThreadTrace, ...] = (),
-    **of_case: object,
+    **changes: object,
 ) -> dict[str, Any]:
-    case = cases.case(**of_case)
+    """Return the record of a run of a case, with the node's state before and after it."""
+    case = cases.case(**changes)
     planned = PlannedRun(1, 1, case.case_id, 1, warmup=False)
-    states = (
-        Reading({"governor_read": "powersave"} | before),
-        Reading({"governor_read": "powersave"} | after),
-    )
+    governor = {"governor_read": "powersave"}
+    states = Reading(governor | (before or {})), Reading(governor | (after or {}))
     seen = cases.observation(ending, threads=threads, looks=20)
-    origin = origin_of("study", "digest", 1)
-    launch = Launch((), ("program",), {"LD_PRELOAD": "x.so", "HOME": "/"}, {}, ())
-    started_at = "2026-01-01T00:00:00Z"
-    return run_record(
-        origin, planned, case, launch, seen, started_at, states, [], thrown_out=thrown_out
-    )
+    facts = (origin_of("study", "digest", 1), planned, case, LAUNCH, seen, "2026-01-01T00:00:00Z")
+    return run_record(*facts, states, [], thrown_out=thrown_out)
 
 
 @pytest.mark.parametrize(
@@ -66,17 +77,13 @@ def test_power_limits_that_moved_during_a_run_are_told_from_before_and_after(
     assert record.get("power_limits") == after.get("power_limits")
 
 
-def test_what_a_scheduler_took_is_of_the_run_alone() -> None:
+def test_a_scheduler_is_told_with_what_it_took_or_why_it_was_thrown_out() -> None:
     before = {"scheduler_loaded_s": 7.5, "scheduler_cpu_s": 1.25}
     record = recorded(before, {"scheduler_loaded_s": 9.5, "scheduler_cpu_s": 1.75})
     assert (record["scheduler_loaded_s"], record["scheduler_cpu_s"]) == (7.5, 0.5)
-    assert "scheduler_loaded_s" not in recorded({}, {})
-
-
-def test_a_scheduler_that_was_thrown_out_is_the_reason_of_its_run() -> None:
+    assert "scheduler_loaded_s" not in recorded()
     why = "scx_lavd was thrown out: runnable task stall"
-    before, after = {"sched_ext": "enabled"}, {"sched_ext": "disabled"}
-    record = recorded(before, after, thrown_out=why)
+    record = recorded({"sched_ext": "enabled"}, {"sched_ext": "disabled"}, thrown_out=why)
     assert (record["status"], record["reason"]) == ("settings-changed", why)
     assert record["elapsed_s"] == cases.LASTED.elapsed_s
 
@@ -88,29 +95,83 @@ def test_more_threads_at_work_than_asked_for_are_counted(working: int, at_work: 
         ThreadTrace(tid, 1, [Stay((2, 4), 20, Counter({2: 20}), 0.5)], 1, 20, runnable=runnable)
         for tid in range(1, working + 1)
     )
-    record = recorded({}, {}, threads=threads, mapping=cases.PCORES_SET, mechanism="taskset")
+    record = recorded(threads=threads, mapping=cases.PCORES_SET, mechanism="taskset")
     assert record["placement"].get("at_work") == at_work
     assert (MORE_THREADS in disturbances(record)) == (at_work is not None)
 
 
-def test_the_environment_that_decides_how_a_program_runs_is_in_the_record() -> None:
-    assert recorded({}, {})["environment"] == {"inherited": {"LD_PRELOAD": "x.so"}}
-
-
-def test_a_run_that_was_killed_before_its_program_started_has_no_time_and_is_a_record(
-    tmp_path: Path,
-) -> None:
-    record = recorded({}, {}, Ending(signal.SIGKILL, 0.0, 0.0, 0.0, 0))
+def test_a_run_that_was_killed_before_its_program_started_is_a_record(tmp_path: Path) -> None:
+    record = recorded(ending=Ending(signal.SIGKILL, 0.0, 0.0, 0.0, 0))
     assert "elapsed_s" not in record
     assert record["unavailable"]["elapsed_s"] == "the program did not start"
     (tmp_path / "a.jsonl").write_bytes(line_of(record))
     (read,) = read_records(tmp_path)
     assert (read["status"], read["reason"]) == ("failed", "ended by SIGKILL")
+    # What of the environment decides how a program runs is in the record.
+    assert read["environment"] == {"inherited": {"LD_PRELOAD": "x.so"}}
 
 
 def test_the_record_says_that_a_program_takes_no_schedule_and_keeps_its_id() -> None:
-    assert recorded({}, {})["no_schedule"] is True
+    assert recorded()["no_schedule"] is True
     with_loops = cases.case(app=replace(cases.DEMO, schedules=("static", "dynamic")))
     assert loop_fields(with_loops) == {}
     assert with_loops.case_id == cases.case().case_id
     assert loop_fields(replace(with_loops, build=cases.SERIAL)) == {"no_schedule": True}
+
+
+class Calls(Quiet):
+    """A study's progress that counts the functions which are called for each run."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.by_run: list[int] = []
+        self._calls = 0
+
+    def _called(self, _frame: FrameType, event: str, _argument: object) -> None:
+        self._calls += event in ("call", "c_call")
+
+    def __enter__(self) -> Calls:
+        sys.setprofile(self._called)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        sys.setprofile(None)
+
+    def finished(self, record: Mapping[str, Any]) -> None:
+        del record
+        self.by_run.append(self._calls)
+        self._calls = 0
+
+
+def plan_of(sizes: int, repetitions: int) -> Plan:
+    """Return the plan of a study of two mappings of an app with so many sizes."""
+    some = tuple(Size(f"s{number}", ()) for number in range(sizes))
+    app = replace(cases.DEMO, sizes={size.name: size for size in some}, metrics=())
+    study = cases.study(
+        apps=(AppChoice(app, (cases.SERIAL,), some, (1,)),),
+        mappings=(cases.UNPINNED, cases.PCORES_SET),
+        repetitions=repetitions,
+        warmup=0,
+    )
+    return make_plan(study, flat_topology(4), Path, ("taskset",), lambda *_: None)
+
+
+def test_the_last_runs_call_no_more_functions_than_the_first(tmp_path: Path) -> None:
+    plan = plan_of(1, 100)
+    with closing(Shard(tmp_path / "records", "node1")) as shard, Calls() as calls:
+        made = MadeNode(lambda _: LAUNCH), MadeEngine(cases.observation()), NothingBetween()
+        begun = agenda_of(plan, History()), shard, origin_of("demo", "d", 1)
+        Runner(*begun, *made, WHOLE_STUDY.may_start, calls).run()
+    by_run = calls.by_run[1:]
+    assert len(by_run) == len(plan.cases) * 100 - 1
+    tenth = len(by_run) // 10
+    assert statistics.median(by_run[-tenth:]) <= 1.1 * statistics.median(by_run[tenth : 2 * tenth])
+
+
+def test_thousands_of_cases_are_planned_with_all_their_runs() -> None:
+    told = PlanSummary(plan_of(1000, 10), History(), lambda _: LAUNCH).as_json()
+    rows = [row for table in told["tables"] for row in table["rows"]]
+    assert len(told["tables"]) == 1000
+    assert len({row["case_id"] for row in rows if not row["reason"]}) == told["cases"]
+    assert told["cases"] + told["skipped"] == len(rows) == 2000
+    assert told["runs"] == told["cases"] * 10
