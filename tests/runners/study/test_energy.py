@@ -1,4 +1,4 @@
-"""Energy from run to record: it is kept, and idle power stands beside it."""
+"""From run to record: energy is kept beside idle power, and packages cool before each run."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import signal
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -19,7 +19,7 @@ import pytest
 from base.cpulist import format_cpulist
 from configs.app import App, Build
 from configs.settings import SettingFactors
-from configs.study import AppChoice, IdlePower, Study
+from configs.study import AppChoice, IdlePower, Study, TemperatureGate
 from runners.execution.collectors import Collectors, LocalEngine
 from runners.measure.conditions.suspend import ClockWatch
 from runners.node.node import Node, open_node
@@ -36,6 +36,7 @@ from runners.study.runner import Runner
 from tests.runners import cases
 from tests.runners.power_pmu_trees import add_core_pmu, core_row, install_perf
 from tests.runners.powercap_trees import INTEL_CLIENT, powercap_tree, zone_folder
+from tests.runners.sensor_trees import hwmon
 from tests.runners.study.made_node import MadeNode, Quiet, origin_of
 from tests.support.held import WORK_UNTIL_LOOKED_AT, looks_counted
 from tests.support.programs import witness
@@ -147,12 +148,6 @@ def records(folder: Path, status: str | None = None) -> list[dict[str, Any]]:
     return [r for r in read_records(folder / "records") if status in (None, r["status"])]
 
 
-def one_run_s(folder: Path) -> float:
-    """Return what was expected of the last run: the mean of those before it."""
-    *before, _ = records(folder, "ok")
-    return fmean(record["elapsed_s"] for record in before) + OVERHEAD_S
-
-
 @pytest.mark.parametrize(
     ("script", "limit_s", "status"),
     [
@@ -173,9 +168,7 @@ def test_a_run_s_energy_is_kept_whatever_became_of_it(
     # On a busy node the limit may be over before the program has started.
     while not made or any("elapsed_s" not in record for record in made):
         assert limit_s <= HANG_S
-        folder = tmp_path / str(limit_s)
-        folder.mkdir()
-        (folder / "node").symlink_to(node.root)
+        folder = beside(tmp_path, str(limit_s), node)
         with looks_counted(folder / "looks") as looks:
             run(study_of(folder, script.replace("LOOKS", str(looks)), limit_s), node, folder)
         made, limit_s = records(folder, status), 4 * limit_s
@@ -191,12 +184,19 @@ def test_a_run_s_energy_is_kept_whatever_became_of_it(
         assert record["energy_source"] == "powercap"
 
 
+def beside(folder: Path, name: str, node: Node) -> Path:
+    """Return another folder for a study on the node."""
+    made = folder / name
+    made.mkdir()
+    (made / "node").symlink_to(node.root)
+    return made
+
+
 def test_the_window_of_energy_is_the_program_s_own(tmp_path: Path, node: Node) -> None:
     studies = count()
 
     def beside_s() -> float:
-        folder = tmp_path / f"study{next(studies)}"
-        folder.mkdir()
+        folder = beside(tmp_path, f"study{next(studies)}", node)
         run(study_of(folder, "sleep 0.1"), node, folder)
         return float(min(r["energy_window_s"] - r["elapsed_s"] for r in records(folder, "ok")))
 
@@ -205,39 +205,29 @@ def test_the_window_of_energy_is_the_program_s_own(tmp_path: Path, node: Node) -
     until(lambda: beside_s() < 0.1)
 
 
-def test_idle_power_is_a_record_of_its_own_before_the_first_run(tmp_path: Path, node: Node) -> None:
-    progress = Quiet()
-    run(study_of(tmp_path, DRAW), node, tmp_path, progress)
-    idle, *runs = records(tmp_path)
-    assert idle["status"] == "idle"
-    assert [r["status"] for r in runs] == ["ok", "ok"]
-    assert (idle["governor"], idle["governor_read"]) == ("current", "powersave")
-    assert idle["duration_s"] == 0.2
-    assert idle["energy_window_s"] >= 0.2
-    # 20 W, as far as others let the node draw it.
-    drawn_j = idle["power_pkg_w"] * idle["energy_window_s"]
-    assert drawn_j * 1e6 == pytest.approx(round(drawn_j * 1e6 / STEP_UJ) * STEP_UJ)
-    assert drawn_j > 0
-    assert "case_id" not in idle
-    assert idle["unavailable"]["power_dram_w"] == "no dram energy counter on this node"
-    assert {r["idle_power_w"] for r in runs} == {idle["power_pkg_w"]}
-    assert progress.waits == ["idle measurement, 0.2 s, governor current"]
-
-
 def test_each_combination_of_settings_has_an_idle_power_of_its_own(
     tmp_path: Path, node: Node
 ) -> None:
     factors = SettingFactors(epp=("performance", "power"))
     progress = Quiet()
-    run(study_of(tmp_path, DRAW, settings=factors), node, tmp_path, progress)
-    idle_w = {r["settings"]["epp"]: r["power_pkg_w"] for r in records(tmp_path, "idle")}
-    assert set(idle_w) == {"performance", "power"}
-    runs = records(tmp_path, "ok")
-    assert len(runs) == 4
-    assert all(r["idle_power_w"] == idle_w[r["settings"]["epp"]] for r in runs)
+    run(study_of(tmp_path, DRAW, settings=factors, repetitions=1), node, tmp_path, progress)
+    idle_w = {}
+    for idle in records(tmp_path, "idle"):
+        assert (idle["governor"], idle["governor_read"]) == ("current", "powersave")
+        assert idle["duration_s"] == 0.2 <= idle["energy_window_s"]
+        # 20 W, as far as others let the node draw it.
+        drawn_j = idle["power_pkg_w"] * idle["energy_window_s"]
+        assert drawn_j * 1e6 == pytest.approx(round(drawn_j * 1e6 / STEP_UJ) * STEP_UJ)
+        assert drawn_j > 0
+        assert "case_id" not in idle
+        assert idle["unavailable"]["power_dram_w"] == "no dram energy counter on this node"
+        idle_w[idle["settings"]["epp"]] = idle["power_pkg_w"]
+    runs = [(r["settings"]["epp"], r["idle_power_w"]) for r in records(tmp_path, "ok")]
+    assert sorted(runs) == sorted(idle_w.items())
+    # Each is measured before the first run.
+    assert [r["status"] for r in records(tmp_path)] == ["idle", "ok", "idle", "ok"]
     assert sorted(progress.waits) == [
-        "idle measurement, 0.2 s, governor current, EPP performance",
-        "idle measurement, 0.2 s, governor current, EPP power",
+        f"idle measurement, 0.2 s, governor current, EPP {epp}" for epp in ("performance", "power")
     ]
 
 
@@ -253,86 +243,67 @@ def test_runs_and_idle_measurements_have_the_energy_of_each_core_kind(
     tools.mkdir()
     install_perf(tools, *(core_row(cpu, "2.500000") for cpu in first_cpus))
     monkeypatch.setenv("PATH", f"{tools}:{os.environ['PATH']}")
-
     run(study_of(tmp_path, DRAW), node, tmp_path)
-
     made = records(tmp_path)
     assert [record["status"] for record in made] == ["idle", "ok", "ok"]
-    of_kinds = Counter(core.kind for core in cores)
+    numbers = Counter(core.kind for core in cores)
     for record in made:
-        assert record["energy_by_kind_j"] == {kind: 2.5 * of_kinds[kind] for kind in of_kinds}
+        assert record["energy_by_kind_j"] == {kind: 2.5 * numbers[kind] for kind in numbers}
         # The package is read within: the figures of the verdict rest on it.
         assert record["energy_by_kind_window_s"] >= record["energy_window_s"]
 
 
-def test_without_counters_of_cores_every_run_has_the_reason(tmp_path: Path, node: Node) -> None:
-    run(study_of(tmp_path, DRAW), node, tmp_path)
-    for record in records(tmp_path):
-        assert "energy_by_kind_j" not in record
-        assert record["unavailable"]["energy_by_kind_j"].startswith("no power_core PMU here")
-    bare = tmp_path / "bare"
-    bare.mkdir()
-    (bare / "node").symlink_to(node.root)
-    run(study_of(bare, DRAW, collect=("perf",), idle_power=None), node, bare)
-    for record in records(bare):
-        why = "the study does not collect energy"
-        assert record["unavailable"]["energy_by_kind_j"] == why
+@pytest.mark.parametrize(
+    ("changes", "field", "reason"),
+    [
+        ({}, "energy_by_kind_j", "no power_core PMU here"),
+        ({"idle_power": None}, "energy_net_j", "the study asks for no idle power"),
+        (
+            {"collect": ("perf",), "idle_power": None},
+            "energy_by_kind_j",
+            "the study does not collect energy",
+        ),
+    ],
+)
+def test_energy_that_is_not_known_has_its_reason_in_every_run(
+    tmp_path: Path, node: Node, changes: dict[str, Any], field: str, reason: str
+) -> None:
+    run(study_of(tmp_path, DRAW, **changes), node, tmp_path)
+    for record in records(tmp_path, "ok"):
+        assert field not in record
+        assert record["unavailable"][field].startswith(reason)
+        # Gross energy stands alone.
+        assert ("energy_pkg_j" in record) == ("collect" not in changes)
+        assert not {name for name in (*record, *record["unavailable"]) if "gate" in name}
 
 
 def test_a_repeated_idle_measurement_serves_the_runs_after_it(tmp_path: Path, node: Node) -> None:
     study = study_of(tmp_path, DRAW, repetitions=5, idle_power=IdlePower(0.1, every=2))
     progress = Quiet()
     run(study, node, tmp_path, progress)
-    assert [r["status"] == "idle" for r in records(tmp_path)] == [
-        *(True, False, False),
-        *(True, False, False),
-        *(True, False),
-    ]
+    made = records(tmp_path)
+    assert [r["status"] for r in made] == [*["idle", "ok", "ok"] * 2, "idle", "ok"]
     power = None
-    for record in records(tmp_path):
-        power = record.get("power_pkg_w") if record["status"] == "idle" else power
-        if record["status"] != "idle":
-            assert record["idle_power_w"] == power
+    for record in made:
+        power = record["power_pkg_w"] if record["status"] == "idle" else power
+        assert record["status"] == "idle" or record["idle_power_w"] == power
     # Before the first run two measurements are still to come, before the last none.
     first, last = progress.left_s[0], progress.left_s[-1]
-    assert first is not None
-    assert first > 2 * 0.1
-    assert last == pytest.approx(one_run_s(tmp_path))
+    assert first is not None and first > 2 * 0.1
+    # What was expected of the last run is the mean of those before it.
+    *before, _ = records(tmp_path, "ok")
+    assert last == pytest.approx(fmean(record["elapsed_s"] for record in before) + OVERHEAD_S)
 
 
 def test_a_second_attempt_measures_anew_and_repeats_no_run(tmp_path: Path, node: Node) -> None:
     study = study_of(tmp_path, DRAW, repetitions=1)
     run(study, node, tmp_path)
-    run(replace(study, repetitions=3), node, tmp_path)
+    for _ in range(2):
+        # The second time nothing is left, so nothing is measured.
+        run(replace(study, repetitions=3), node, tmp_path)
     made = [(r["attempt"], r["status"], r.get("repetition")) for r in records(tmp_path)]
-    assert made == [
-        (1, "idle", None),
-        (1, "ok", 1),
-        (2, "idle", None),
-        (2, "ok", 2),
-        (2, "ok", 3),
-    ]
-    run(replace(study, repetitions=3), node, tmp_path)
-    assert len(records(tmp_path)) == 5, "nothing is left, so nothing is measured"
-
-
-def test_idle_measurements_are_no_rows_of_tables_and_no_damage(tmp_path: Path, node: Node) -> None:
-    # Here, so that what else is in this module is had at once.
-    from analysis.records.runs import read_runs
-
-    run(study_of(tmp_path, DRAW), node, tmp_path)
-    runs = read_runs(tmp_path)
-    assert (len(runs.frame), runs.refused, runs.unusable) == (2, {}, 0)
-    assert (runs.frame["energy_net_j"].notna()).all()
-    assert (runs.frame["idle_power_w"] > 0).all()
-
-
-def test_without_idle_power_gross_energy_stands_alone(tmp_path: Path, node: Node) -> None:
-    run(study_of(tmp_path, DRAW, idle_power=None), node, tmp_path)
-    for record in records(tmp_path, "ok"):
-        assert record["energy_pkg_j"] > 0
-        assert "energy_net_j" not in record
-        assert record["unavailable"]["energy_net_j"] == "the study asks for no idle power"
+    first = [(1, "idle", None), (1, "ok", 1)]
+    assert made == [*first, (2, "idle", None), (2, "ok", 2), (2, "ok", 3)]
 
 
 def test_without_energy_no_time_is_spent_on_idling(tmp_path: Path) -> None:
@@ -367,3 +338,66 @@ def test_an_interrupt_ends_an_idle_measurement_and_loses_nothing(
     assert records(tmp_path) == []
     run(replace(study, idle_power=None), node, tmp_path)
     assert len(records(tmp_path, "ok")) == 2
+
+
+@pytest.fixture
+def warm(tmp_path: Path) -> Node:
+    """This machine's CPUs, with a package of 45 °C and the processes of a tree."""
+    node = Node(tmp_path / "node", open_node(Path("/")).topology)
+    heat(node, 45000)
+    return node
+
+
+def heat(node: Node, millidegrees: int) -> None:
+    hwmon(node.root, 3, "coretemp", {"Package id 0": millidegrees})
+
+
+def gated(folder: Path) -> Study:
+    return study_of(folder, "true", idle_power=None, temperature_gate=TemperatureGate(5.0, 0.2))
+
+
+class StopsAfterOne(Quiet):
+    """A user who stops the study when its first run is recorded."""
+
+    def finished(self, record: Mapping[str, Any]) -> None:
+        raise KeyboardInterrupt(record["run_id"])
+
+
+class StopsWaiting(Quiet):
+    """A user who does not want to wait."""
+
+    def waiting(self, reason: str) -> None:
+        raise KeyboardInterrupt(reason)
+
+
+def test_a_cool_study_runs_without_waiting(tmp_path: Path, warm: Node) -> None:
+    progress = Quiet()
+    run(gated(tmp_path), warm, tmp_path, progress)
+    made = records(tmp_path, "ok")
+    assert len(made) == 2
+    for record in made:
+        assert record["gate_reached"] is True
+        assert 0 <= record["gate_wait_s"] < 2
+        for name in ("temperature_reference_c", "temperature_before_c"):
+            assert record[name] == {"package 0": 45.0}
+    assert progress.waits == []
+
+
+def test_a_continued_study_waits_for_the_first_attempts_temperature(
+    tmp_path: Path, warm: Node
+) -> None:
+    study = gated(tmp_path)
+    # Ctrl-C while it waits records nothing and loses nothing.
+    for progress in (StopsAfterOne(), StopsWaiting()):
+        with pytest.raises(KeyboardInterrupt):
+            run(study, warm, tmp_path, progress)
+        assert [record["status"] for record in records(tmp_path)] == ["ok"]
+        heat(warm, 80000)
+    patient = Quiet()
+    run(study, warm, tmp_path, patient)
+    first, second = records(tmp_path, "ok")
+    assert first["attempt"] == 1 < second["attempt"]
+    assert second["temperature_reference_c"] == first["temperature_reference_c"]
+    assert second["gate_reached"] is False
+    assert 0.2 <= second["gate_wait_s"] < 5
+    assert patient.waits == ["waiting 0.2 s at most for package 0 to cool from 80 to 50 °C"]
