@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,6 @@ from tests.runners.measure.perf.test_c2c import L1, LOCAL, REFUSED, REMOTE, STOR
 from tests.runners.study.made_node import MadeNode, Quiet
 from tests.support.programs import witness
 from tests.support.tools import ROOT
-from tests.support.wait import HANG_S
 
 NODE = open_node(Path("/"))
 CPUS = NODE.topology.allowed
@@ -35,6 +34,7 @@ PLAIN = Build("plain", "", "none")
 # Python's start has far more page faults than accesses that are put in their place.
 PROGRAM = (sys.executable, "-S", "-c", "print('done')")
 LINE = 0x55D0C0DE4000
+IN_GUEST = Vcpus(cases.UNPINNED, CPUS, 1, 256)
 
 
 def install_sampling_perf(folder: Path, perf: str) -> None:
@@ -47,39 +47,36 @@ esac"""
     install(folder, "perf", script)
 
 
-def plan_of(
+SHARED = App("shared", "shared lines", {"plain": PLAIN}, {}, c2c=True, limit_s=600)
+
+
+def lines_of(
+    folder: Path,
     *sizes: str,
-    app: App | None = None,
+    app: App = SHARED,
     collect: tuple[str, ...] = ("perf", "c2c"),
     engine: Engine = ON_NODE,
-) -> Plan:
-    """Return a plan with a case a size, of an app that shares cache lines."""
-    made = app or App("shared", "shared lines", {"plain": PLAIN}, {}, c2c=True, limit_s=20)
+) -> ContendedLines:
+    """Return what looks at a case a size, of an app that shares cache lines."""
+    team = {"threads": 1, "mapping": cases.UNPINNED, "mechanism": None, "cpus": CPUS}
+    program = {"app": app, "build": PLAIN, "engine": engine}
     rows = tuple(
-        cases.case(
-            number=number,
-            app=made,
-            build=PLAIN,
-            size=Size(size, ()),
-            threads=1,
-            mapping=cases.UNPINNED,
-            mechanism=None,
-            cpus=CPUS,
-            engine=engine,
-        )
+        cases.case(number=number, size=Size(size, ()), **team, **program)
         for number, size in enumerate(sizes, start=1)
     )
-    return Plan(cases.study(collect=collect), rows, (), {})
+    return ContendedLines(Plan(cases.study(collect=collect), rows, (), {}), NODE, folder / "c2c")
 
 
 def make(
     lines: ContendedLines,
-    program: tuple[str, ...] = PROGRAM,
+    programs: Mapping[str, tuple[str, ...]] = {},
     settle: Callable[[Case], str | None] = lambda _: None,
 ) -> Quiet:
+    """Look at the cases; `programs` are those of some sizes."""
+
     def launch(case: Case) -> Launch:
-        first = build_launch(case, Path(program[0]), os.environ, {})
-        return replace(first, program=program)
+        program = programs.get(case.size.name, PROGRAM)
+        return replace(build_launch(case, Path(program[0]), os.environ, {}), program=program)
 
     told = Quiet()
     lines.make(witness(), MadeNode(launch, settle), lambda _: None, told)
@@ -104,120 +101,103 @@ def sampling(commands: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.usefixtures("sampling")
-def test_each_case_has_a_file_with_its_lines(tmp_path: Path) -> None:
-    lines = ContendedLines(plan_of("small", "large"), NODE, tmp_path / "c2c")
+def test_each_case_has_a_file_with_its_lines_and_nothing_else_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    temporary, users = tmp_path / "temporary", tmp_path / "users"
+    for folder in (temporary, users):
+        folder.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(temporary))
+    monkeypatch.chdir(users)
+    # What a program writes is checked, and left in no folder of the user.
+    app = replace(SHARED, check=Check(pattern="residual small"), writes="result-*.txt")
+    lines = lines_of(tmp_path, "small", "large", app=app)
     small, large = lines.pending
-    told = make(lines)
+    code = "print('residual small', file=open('result-1.txt', 'w'))"
+    told = make(lines, dict.fromkeys(("small", "large"), (*PROGRAM[:-1], code)))
     assert [wait.partition(":")[0] for wait in told.waits] == [
-        "perf c2c, 1 of 2 cases",
-        "perf c2c, 2 of 2 cases",
+        f"perf c2c, {number} of 2 cases" for number in (1, 2)
     ]
-    assert not told.warnings
+    assert not told.warnings and not lines.pending
+    assert not [*temporary.iterdir(), *users.iterdir()]
     files = kept(lines.folder)
-    assert set(files) == {f"{small.case_id}.json", f"{large.case_id}.json"}
+    assert set(files) == {f"{case.case_id}.json" for case in (small, large)}
     found = files[f"{small.case_id}.json"]
     assert (found["schema"], found["case_id"]) == (SCHEMA, small.case_id)
     assert found["perf"].startswith("perf version ")
-    assert found["command"][-3:] == list(PROGRAM[1:])
+    assert found["command"][-3:] == [*PROGRAM[1:-1], code]
     assert found["perf_command"][1:3] == ["c2c", "record"]
-    assert found["sampled"] | {"samples": 0} == {
-        "samples": 0,
-        "loads": 21,
-        "stores": 9,
-        "hitm": 16,
-        "local_hitm": 12,
-        "remote_hitm": 4,
-    }
+    hits = {"hitm": 16, "local_hitm": 12, "remote_hitm": 4}
+    assert found["sampled"] | {"samples": 0} == {"samples": 0, "loads": 21, "stores": 9} | hits
     first, second = found["lines"]
     assert (first["address"], first["hitm"], first["local_hitm"]) == (hex(LINE), 12, 12)
     assert (first["cpus"], first["stores"]) == ({"0": 20, "1": 6}, 9)
     assert (second["address"], second["remote_hitm"]) == (hex(LINE + 64), 4)
     # The recording is of page faults, which tell a hybrid node nothing of its kinds.
     assert ("kinds" in found["unavailable"]) == NODE.topology.hybrid
-    assert not lines.pending
+
+
+NO_ANSWER = '[ "$1" != --version ] || { echo "perf version 6.1.0"; exit; }\nexit 129'
 
 
 @pytest.mark.parametrize(
-    ("refused", "reason"),
+    ("perf", "engine", "reason"),
     [
-        (f"cat '{REFUSED}' >&2; exit 255", "memory events not supported"),
-        (
-            '[ "$1" != --version ] || { echo "perf version 6.1.0"; exit; }\nexit 129',
-            "exit status 129",
-        ),
-        (None, "perf is not installed; install it with `make setup`"),
+        (f"cat '{REFUSED}' >&2; exit 255", ON_NODE, "memory events not supported"),
+        (NO_ANSWER, ON_NODE, "exit status 129"),
+        ("", ON_NODE, "perf is not installed; install it with `make setup`"),
+        ("exit 0", IN_GUEST, "cases in guests are not looked at with perf c2c"),
     ],
 )
 def test_a_node_that_cannot_says_so_once(
-    tmp_path: Path, commands: Path, refused: str | None, reason: str
+    tmp_path: Path, commands: Path, perf: str, engine: Engine, reason: str
 ) -> None:
-    if refused:
-        install(commands, "perf", refused)
-    lines = ContendedLines(plan_of("small", "large"), NODE, tmp_path / "c2c")
+    if perf:
+        install(commands, "perf", perf)
+    lines = lines_of(tmp_path, "small", "large", engine=engine)
     told = make(lines)
-    (name, found), *more = kept(lines.folder).items()
-    assert (name, more) == ("unavailable.json", [])
-    assert found["schema"] == SCHEMA
+    ((name, found),) = kept(lines.folder).items()
+    assert (name, found["schema"]) == ("unavailable.json", SCHEMA)
     assert reason in found["unavailable"]["lines"]
-    assert ("perf" in found) == bool(refused)
+    assert ("perf" in found) == bool(perf)
     assert told.warnings == [f"no contended cache lines: {found['unavailable']['lines']}"]
     assert not told.waits
     assert len(lines.pending) == 2
 
 
 def test_only_studies_and_apps_that_ask_are_looked_at(tmp_path: Path) -> None:
-    assert not ContendedLines(plan_of("small", collect=("perf",)), NODE, tmp_path).pending
-    assert not ContendedLines(plan_of("small", app=cases.DEMO), NODE, tmp_path).pending
-    assert ContendedLines(plan_of("small"), NODE, tmp_path).pending
-
-
-def test_cases_in_guests_are_not_looked_at(tmp_path: Path, commands: Path) -> None:
-    install(commands, "perf", "exit 0")
-    plan = plan_of("small", engine=Vcpus(cases.UNPINNED, CPUS, 1, 256))
-    lines = ContendedLines(plan, NODE, tmp_path / "c2c")
-    make(lines)
-    assert kept(lines.folder)["unavailable.json"]["unavailable"] == {
-        "lines": "cases in guests are not looked at with perf c2c"
-    }
+    assert not lines_of(tmp_path, "small", collect=("perf",)).pending
+    assert not lines_of(tmp_path, "small", app=cases.DEMO).pending
+    assert lines_of(tmp_path, "small").pending
 
 
 @pytest.mark.parametrize(
-    ("program", "reason"),
+    ("limit_s", "failing"),
     [
-        (("/bin/sh", "-c", "exit 3"), "check-failed: the program's own check failed"),
-        (("/bin/sh", "-c", "kill -9 $$"), "failed: ended by SIGKILL"),
-        (("/bin/sleep", "600"), "timeout: ended after its limit of 0.5 s"),
-        (("/no/such/program",), "failed: could not be started"),
+        (
+            600.0,
+            {
+                "check-failed: the program's own check failed": ("/bin/sh", "-c", "exit 3"),
+                "failed: ended by SIGKILL": ("/bin/sh", "-c", "kill -9 $$"),
+                "failed: could not be started": ("/no/such/program",),
+            },
+        ),
+        (0.5, {"timeout: ended after its limit of 0.5 s": ("/bin/sleep", "600")}),
     ],
 )
 def test_a_program_that_fails_has_no_lines_but_a_reason(
-    tmp_path: Path, sampling: Path, program: tuple[str, ...], reason: str
+    tmp_path: Path, sampling: Path, limit_s: float, failing: dict[str, tuple[str, ...]]
 ) -> None:
     (sampling / "accesses.json").write_text("[]")
-    limit_s = 0.5 if program[0] == "/bin/sleep" else 600.0
-    app = App("shared", "", {}, {}, c2c=True, check=Check(failed_status=3), limit_s=limit_s)
-    lines = ContendedLines(plan_of("small", app=app), NODE, tmp_path / "c2c")
-    (case,) = lines.pending
-    make(lines, program)
-    found = kept(lines.folder)[f"{case.case_id}.json"]
-    assert found["unavailable"]["lines"].startswith(f"the program under perf c2c: {reason}")
-    assert "lines" not in found
-    assert not lines.pending
-
-
-@pytest.mark.usefixtures("sampling")
-def test_what_a_program_writes_is_checked_and_left_in_no_folder_of_the_user(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "users").mkdir()
-    monkeypatch.chdir(tmp_path / "users")
-    check = Check(pattern="residual small")
-    app = App("shared", "", {}, {}, c2c=True, check=check, limit_s=HANG_S, writes="result-*.txt")
-    lines = ContendedLines(plan_of("small", app=app), NODE, tmp_path / "c2c")
-    (case,) = lines.pending
-    make(lines, ("/bin/sh", "-c", "echo residual small >result-1.txt"))
-    assert len(kept(lines.folder)[f"{case.case_id}.json"]["lines"]) == 2
-    assert not list((tmp_path / "users").iterdir())
+    app = replace(SHARED, check=Check(failed_status=3), limit_s=limit_s)
+    lines = lines_of(tmp_path, *failing, app=app)
+    names = {f"{case.case_id}.json": case.size.name for case in lines.pending}
+    make(lines, failing)
+    for file, found in kept(lines.folder).items():
+        reason = f"the program under perf c2c: {names.pop(file)}"
+        assert found["unavailable"]["lines"].startswith(reason)
+        assert "lines" not in found
+    assert not names
 
 
 @pytest.mark.parametrize(
@@ -232,29 +212,18 @@ def test_a_perf_that_cannot_attach_is_a_printable_reason(
     tmp_path: Path, commands: Path, complaint: str, reason: str
 ) -> None:
     install(commands, "perf", f'case "$*" in *" -p "*) {complaint}; exit 255;; esac')
-    lines = ContendedLines(plan_of("small"), NODE, tmp_path / "c2c")
-    (case,) = lines.pending
+    lines = lines_of(tmp_path, "small")
     make(lines)
-    found = kept(lines.folder)[f"{case.case_id}.json"]["unavailable"]["lines"]
-    assert found.startswith(reason)
-    assert found.isprintable()
-    assert len(found) < 300
+    (found,) = kept(lines.folder).values()
+    why = found["unavailable"]["lines"]
+    assert why.startswith(reason) and why.isprintable() and len(why) < 300
 
 
 @pytest.mark.usefixtures("sampling")
 def test_a_case_whose_governor_cannot_be_set_is_left_for_later(tmp_path: Path) -> None:
-    lines = ContendedLines(plan_of("small", "large"), NODE, tmp_path / "c2c")
+    lines = lines_of(tmp_path, "small", "large")
     small, large = lines.pending
     told = make(lines, settle=lambda case: "no such governor" if case == small else None)
     assert told.warnings == [f"no contended cache lines of {small.label} for now: no such governor"]
     assert set(kept(lines.folder)) == {f"{large.case_id}.json"}
     assert lines.pending == (small,)
-
-
-@pytest.mark.usefixtures("sampling")
-def test_nothing_of_a_recording_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    temporary = tmp_path / "temporary"
-    temporary.mkdir()
-    monkeypatch.setattr("tempfile.tempdir", str(temporary))
-    make(ContendedLines(plan_of("small"), NODE, tmp_path / "c2c"))
-    assert not list(temporary.iterdir())
