@@ -1,24 +1,32 @@
-"""What a record says of a co-runner, from what was seen of it."""
+"""What a record says of a co-runner, and what its supervisor's messages may hold."""
 
 from __future__ import annotations
 
+import json
 import os
+from collections import Counter
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from base.channel import Channel, ChannelError
+from base.decoding import complete, message_of
 from base.reading import Reading
+from configs.app import Check, Metric
 from runners.execution.co_runner import co_run_reading, invalid_reason
-from runners.execution.co_runner_messages import job_of
+from runners.execution.co_runner_messages import Answer, Counted, Job, job_of, receive
 from runners.execution.co_runs import CoRuns, Proofs
 from runners.execution.execute import CoRun, Observation
 from runners.execution.witness import Ending
 from runners.placement.thread_placement import Proof
-from runners.placement.thread_trace import ThreadTrace
+from runners.placement.thread_trace import Stay, ThreadTrace
 from runners.plan.launch import Launch
 from tests.runners.cases import case, observation
+from tests.support.wait import HANG_S
 
 SECOND = 1_000_000_000
 CASE = case(co_runner=case())
@@ -83,21 +91,25 @@ def test_the_rate_is_never_more_than_the_mean_time_permits(
         assert fields["co_runner_elapsed_s"] * whole <= length * (1 + 1e-6)
 
 
-def test_a_failure_after_the_programs_end_does_not_count() -> None:
-    seen = CoRun(problem="failed: exit status 1", failed_ns=7 * SECOND, proof=PROVED)
-    assert invalid_reason(CASE, seen, (SECOND, 6 * SECOND)) is None
-    assert invalid_reason(CASE, seen, (SECOND, 8 * SECOND)) == (
-        "failed",
-        "its co-runner demo-libgomp small x2 pcores-pin failed: exit status 1",
-    )
+FAILED = CoRun(problem="failed: exit status 1", failed_ns=7 * SECOND, proof=PROVED)
+ELSEWHERE = CoRun(proof=Proof("violated", "thread 7 ran on CPU 3, outside 2,4"))
 
 
-def test_a_co_runner_elsewhere_violates_the_placement() -> None:
-    seen = CoRun(proof=Proof("violated", "thread 7 ran on CPU 3, outside 2,4"))
-    assert invalid_reason(CASE, seen, (0, SECOND)) == (
-        "placement-violated",
-        "its co-runner demo-libgomp small x2 pcores-pin: thread 7 ran on CPU 3, outside 2,4",
-    )
+@pytest.mark.parametrize(
+    ("seen", "end_s", "reason"),
+    [
+        # A failure after the program's end does not count.
+        (FAILED, 6, None),
+        (FAILED, 8, ("failed", " failed: exit status 1")),
+        (ELSEWHERE, 1, ("placement-violated", ": thread 7 ran on CPU 3, outside 2,4")),
+    ],
+)
+def test_a_co_runner_that_fails_or_is_elsewhere_makes_the_run_invalid(
+    seen: CoRun, end_s: int, reason: tuple[str, str] | None
+) -> None:
+    name = "its co-runner demo-libgomp small x2 pcores-pin"
+    expected = (reason[0], name + reason[1]) if reason else None
+    assert invalid_reason(CASE, seen, (0, end_s * SECOND)) == expected
 
 
 @pytest.mark.parametrize(
@@ -116,18 +128,14 @@ def test_the_proof_is_that_of_all_but_a_negligible_share(
     proofs: list[tuple[str, float]], verdict: str
 ) -> None:
     together = Proofs()
-    for of_one, cpu_s in proofs:
-        together.add(Proof(of_one, "why"), observed(cpu_s))
+    for looks, (proof, cpu_s) in enumerate(proofs):
+        trace = ThreadTrace(looks, looks)
+        together.add(Proof(proof, "why"), observed(cpu_s, threads=(trace,), looks=looks))
     assert together.together.verdict == verdict
-
-
-def test_the_threads_that_are_shown_are_those_that_worked_most() -> None:
-    together = Proofs()
-    for cpu_s, tid in ((1.0, 1), (3.0, 2), (2.0, 3)):
-        trace = ThreadTrace(tid, tid)
-        together.add(PROVED, observed(cpu_s, threads=(trace,), looks=tid))
-    assert [trace.tid for trace in together.threads] == [2]
-    assert together.looks == 2
+    if proofs:
+        # The threads that are shown are those that worked most.
+        busiest = max(range(len(proofs)), key=lambda index: proofs[index][1])
+        assert ([trace.tid for trace in together.threads], together.looks) == ([busiest], busiest)
 
 
 def test_a_supervisor_whose_starter_was_killed_ends_without_a_word(tmp_path: Path) -> None:
@@ -142,3 +150,90 @@ def test_a_supervisor_whose_starter_was_killed_ends_without_a_word(tmp_path: Pat
     finally:
         os.close(commands)
         os.close(answers)
+
+
+TRACE = ThreadTrace(
+    *(7, 7, [Stay((2, 4), 3, Counter({2: 2, 4: 1}), 0.5, None)]), 1, 3, 0.1, {2: 0.01}, {2: 0.4}
+)
+SEEN = CoRun(((10, 25), (30, 2**60)), "", 0, 1.5, 0.1, Proof("proved"), (TRACE,), 3)
+NONE_SEEN = CoRun(problem="failed: exit status 3", failed_ns=5)
+THREAD = message_of(SEEN)["threads"][0]
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
+    ),
+    max_leaves=5,
+)
+
+
+def received(kind: type[Answer], said: object) -> Answer:
+    """Return the answer of a supervisor that has said this and ended."""
+    line = said if isinstance(said, bytes) else json.dumps(said).encode() + b"\n"
+    with os.fdopen(os.memfd_create("said"), "w+b") as file:
+        file.write(line)
+        file.seek(0)
+        return receive(Channel(file.fileno()), kind, HANG_S)
+
+
+@pytest.mark.parametrize("answer", [Counted(), Counted("is gone", 2.5, 0.25), SEEN, NONE_SEEN])
+def test_an_answer_arrives_as_it_was_sent(answer: Counted | CoRun) -> None:
+    kind: Any = type(answer)
+    assert received(kind, message_of(answer)) == answer
+
+
+def test_a_job_arrives_as_it_was_sent() -> None:
+    made = case()
+    size = replace(made.size, expect={"drift": (-0.5, 0.5), "iterations": (575, 575)})
+    check = Check(failed_status=2, pattern="ok$")
+    app = replace(made.app, check=check, metrics=(Metric("drift", r"drift (\S+)", "1"),))
+    launch = Launch(("taskset",), ("/bin/true",), {"A": "\udcff"}, {"A": "\udcff"}, ("B",))
+    job = job_of(replace(made, app=app, size=size), launch, Path("witness"), (0, 3))
+    assert complete(json.loads(json.dumps(message_of(job))), Job) == job
+
+
+@given(st.dictionaries(st.text(max_size=8), JSON, max_size=4))
+def test_what_is_no_job_is_refused(message: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="is"):
+        complete(message, Job)
+
+
+@pytest.mark.parametrize(
+    ("field", "values"),
+    [
+        ("problem", [None, 3]),
+        ("windows_ns", [[[1]], [[2, 1]], [[1, "2"]], [[1, 2**63]], [[0, 0]] * 300_001]),
+        ("cpu_s", [-1.0, float("nan"), float("inf")]),
+        ("looks", [True]),
+        ("proof", [{"verdict": "fine", "reason": ""}, []]),
+        ("threads", [[{}], [THREAD | {"team": 1}], [THREAD | {"tid": -1}]]),
+    ],
+)
+def test_an_answer_with_anything_else_in_a_field_is_refused(
+    field: str, values: list[object]
+) -> None:
+    for value in values:
+        with pytest.raises(ChannelError, match=r"^no answer: ") as refused:
+            received(CoRun, message_of(SEEN) | {field: value})
+        assert len(str(refused.value)) < 120
+
+
+@given(st.dictionaries(st.sampled_from(sorted(vars(SEEN))), JSON))
+def test_no_answer_makes_anything_else_than_an_error(message: dict[str, Any]) -> None:
+    with pytest.raises(ChannelError):
+        received(CoRun, message)
+
+
+@pytest.mark.parametrize("said", [b"", b'{"problem": ""', b"\x80\x04\x95.", b"{}\n", b"[]\n"])
+def test_what_is_no_answer_at_all_is_refused(said: bytes) -> None:
+    with pytest.raises(ChannelError):
+        received(Counted, said)
+
+
+def test_the_texts_of_an_answer_can_be_shown() -> None:
+    ugly = "no\n\x1b[31mluck\n" + "x" * 100_000
+    told = message_of(replace(SEEN, problem=ugly, proof=Proof("violated", ugly)))
+    seen = received(CoRun, told)
+    for text in (seen.problem, seen.proof.reason):
+        assert text.isprintable() and text.startswith("no")
+        assert len(text) <= 1000

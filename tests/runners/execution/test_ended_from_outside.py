@@ -39,15 +39,18 @@ class Struck:
     What is not killed runs until the victim is gone.
     """
 
-    def __init__(
-        self, folder: Path, victim: Callable[[int], int], number: int = signal.SIGKILL
-    ) -> None:
+    def __init__(self, folder: Path) -> None:
         self._gate = folder / "gate"
-        self._victim, self._number = victim, number
-        self.processes: list[int] = []
-
-    def run(self, launcher: tuple[str, ...] = ()) -> Observation:
         os.mkfifo(self._gate)
+        self._processes: list[int] = []
+
+    def run(
+        self,
+        victim: Callable[[int], int],
+        number: int = signal.SIGKILL,
+        launcher: tuple[str, ...] = (),
+    ) -> Observation:
+        """Run the program, kill the victim by a signal, and wait until nothing is left."""
         sleepers = "sleep 600 & setsid sleep 600 & env -i setsid /bin/sleep 600 &"
         program = ("/bin/sh", "-c", f"{sleepers} cat {self._gate}; true")
         launch = Launch(launcher, program, {"PATH": os.environ["PATH"]}, {}, ())
@@ -55,76 +58,72 @@ class Struck:
         strikes: list[threading.Thread] = []
 
         def strike(program: int) -> None:
-            strikes.append(threading.Thread(target=self._strike, args=(program,)))
+            strikes.append(threading.Thread(target=self._strike, args=(program, victim, number)))
             strikes[0].start()
 
         try:
             return execute(launch, HANG_S, Harness(witness(), command), strike)
         finally:
             strikes[0].join()
+            assert len(self._processes) == 7
+            wait_until_gone(self._processes)
 
-    def _strike(self, program: int) -> None:
+    def _strike(self, program: int, victim: Callable[[int], int], number: int) -> None:
         until(lambda: sorted(map(name_of, children(program))) == ["cat", *["sleep"] * 3])
-        self.processes = [program, parent(program), *children(program)]
-        self.processes.append(perf_of_this_process())
-        victim = self._victim(program)
-        os.kill(victim, self._number)
+        self._processes = [program, parent(program), *children(program)]
+        self._processes.append(perf_of_this_process())
+        struck = victim(program)
+        os.kill(struck, number)
         # A witness ends its program first.
-        until(lambda: not alive(abs(victim)) or not alive(program))
-        self._let_go()
-
-    def _let_go(self) -> None:
+        until(lambda: not alive(abs(struck)) or not alive(program))
         # Opened for both sides: that waits for nobody, and lets whoever reads go on.
         gate = os.open(self._gate, os.O_RDWR)
         self._gate.unlink()
         os.close(gate)
 
-    def assert_nothing_is_left(self) -> None:
-        assert len(self.processes) == 7
-        wait_until_gone(self.processes)
+
+@pytest.fixture
+def struck(tmp_path: Path) -> Struck:
+    return Struck(tmp_path)
 
 
-def itself(program: int) -> int:
-    return program
+@pytest.mark.parametrize("sign", [1, -1], ids=["itself", "its group"])
+def test_a_program_that_is_killed_says_so_and_leaves_nothing(struck: Struck, sign: int) -> None:
+    assert struck.run(lambda program: sign * program).ending.signal == signal.SIGKILL
 
 
-def its_group(program: int) -> int:
-    return -program
-
-
-@pytest.mark.parametrize("victim", [itself, its_group])
-def test_a_program_that_is_killed_says_so_and_leaves_nothing(
-    tmp_path: Path, victim: Callable[[int], int]
-) -> None:
-    struck = Struck(tmp_path, victim)
-    assert struck.run().ending.signal == signal.SIGKILL
-    struck.assert_nothing_is_left()
-
-
-def test_a_child_that_is_killed_is_the_programs_own_business(tmp_path: Path) -> None:
-    struck = Struck(tmp_path, lambda program: children(program)[0])
-    assert struck.run().ending.exit_code == 0
-    struck.assert_nothing_is_left()
+def test_a_child_that_is_killed_is_the_programs_own_business(struck: Struck) -> None:
+    assert struck.run(lambda program: children(program)[0]).ending.exit_code == 0
 
 
 @pytest.mark.parametrize("launched", [False, True])
 def test_a_witness_that_is_killed_takes_program_and_children_with_it(
-    tmp_path: Path, launched: bool
+    struck: Struck, launched: bool
 ) -> None:
     launcher = (need_tool("taskset"), "-c", str(min(os.sched_getaffinity(0)))) if launched else ()
-    struck = Struck(tmp_path, parent)
     with pytest.raises(LaunchError, match=r"^pinstudy-witness was ended by SIGKILL"):
-        struck.run(launcher)
-    struck.assert_nothing_is_left()
+        struck.run(parent, launcher=launcher)
 
 
 @pytest.mark.parametrize("number", ENDING)
 def test_a_witness_that_is_asked_to_end_ends_its_program_and_says_so(
-    tmp_path: Path, number: int
+    struck: Struck, number: int
 ) -> None:
-    struck = Struck(tmp_path, parent, number)
-    assert struck.run().ending.signal == signal.SIGKILL
-    struck.assert_nothing_is_left()
+    assert struck.run(parent, number).ending.signal == signal.SIGKILL
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_a_perf_that_is_ended_gives_a_reason_and_no_partial_counts(
+    struck: Struck, number: int
+) -> None:
+    seen = struck.run(lambda _: perf_of_this_process(), number)
+    assert (seen.ending.exit_code, seen.perf_output) == (0, "")
+    assert seen.perf_problem == f"perf was ended by {signal.Signals(number).name} while it counted"
+
+
+def run(*program: str, launcher: tuple[str, ...] = (), words: str = "") -> Observation:
+    launch = Launch(launcher, program, {"WORDS": words, "PATH": os.environ["PATH"]}, {}, ())
+    return execute(launch, HANG_S, Harness(witness(), None))
 
 
 @pytest.mark.parametrize(
@@ -132,20 +131,7 @@ def test_a_witness_that_is_asked_to_end_ends_its_program_and_says_so(
     [signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM, signal.SIGXCPU, signal.SIGPIPE, 34, 64],
 )
 def test_a_witness_leaves_warnings_to_the_study(number: int) -> None:
-    launch = Launch((), ("/bin/sh", "-c", "kill -$0 $PPID", str(number)), {}, {}, ())
-    assert execute(launch, HANG_S, Harness(witness(), None)).ending.exit_code == 0
-
-
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
-def test_a_perf_that_is_ended_gives_a_reason_and_no_partial_counts(
-    tmp_path: Path, number: int
-) -> None:
-    struck = Struck(tmp_path, lambda _: perf_of_this_process(), number)
-    seen = struck.run()
-    assert seen.ending.exit_code == 0
-    assert seen.perf_output == ""
-    assert seen.perf_problem == f"perf was ended by {signal.Signals(number).name} while it counted"
-    struck.assert_nothing_is_left()
+    assert run("/bin/sh", "-c", "kill -$0 $PPID", str(number)).ending.exit_code == 0
 
 
 @pytest.mark.parametrize(
@@ -156,9 +142,19 @@ def test_a_perf_that_is_ended_gives_a_reason_and_no_partial_counts(
     ],
 )
 def test_a_launcher_that_fails_is_named_in_a_printable_line(script: str, message: str) -> None:
-    launch = Launch(("/bin/sh", "-c", script), ("/bin/true",), {}, {}, ())
     with pytest.raises(LaunchError, match=message):
-        execute(launch, HANG_S, Harness(witness(), None))
+        run("/bin/true", launcher=("/bin/sh", "-c", script))
+
+
+@pytest.mark.parametrize(
+    "words", ["", "ended", "ended x y", "ended 1 2 3", "failed no", "reaped 0", "x" * 100_000]
+)
+def test_what_a_program_says_in_its_witness_name_fails_the_run(words: str) -> None:
+    # The second of the descriptors that the witness's arguments name.
+    script = "set -- $(tr '\\0' ' ' </proc/$PPID/cmdline); echo \"$WORDS\" >/proc/$PPID/fd/$3; cat"
+    with pytest.raises(LaunchError, match=r"^pinstudy-witness (said|reports)") as refused:
+        run("/bin/sh", "-c", script, words=words)
+    assert len(str(refused.value)) < 200
 
 
 def test_a_perf_that_stops_by_itself_with_an_error_has_no_counts() -> None:
@@ -175,17 +171,3 @@ def test_a_perf_that_stops_by_itself_with_an_error_has_no_counts() -> None:
         assert perf.problem == "perf ended with status 3 while it counted"
     finally:
         perf.close()
-
-
-@pytest.mark.parametrize(
-    "words", ["", "ended", "ended x y", "ended 1 2 3", "failed no", "reaped 0", "x" * 100_000]
-)
-def test_what_a_program_says_in_its_witness_name_fails_the_run(words: str) -> None:
-    # The second of the descriptors that the witness's arguments name.
-    script = "set -- $(tr '\\0' ' ' </proc/$PPID/cmdline); echo \"$WORDS\" >/proc/$PPID/fd/$3; cat"
-    launch = Launch(
-        (), ("/bin/sh", "-c", script), {"WORDS": words, "PATH": os.environ["PATH"]}, {}, ()
-    )
-    with pytest.raises(LaunchError, match=r"^pinstudy-witness (said|reports)") as refused:
-        execute(launch, HANG_S, Harness(witness(), None))
-    assert len(str(refused.value)) < 200
