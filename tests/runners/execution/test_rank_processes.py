@@ -35,11 +35,10 @@ from tests.support.tools import need_tool
 from tests.support.wait import HANG_S
 
 ENVIRONMENT = {"PATH": os.environ["PATH"], **ALLOW_ROOT}
-# Seconds of CPU time a thread.
-WORK = Size("small", ("1",))
+PINNED = Mapping("m", "pcores", "pin")
 # While it starts, Open MPI uses CPU time elsewhere: 0.03 s here, over 0.11 s on a busy node.
-# 5 % of what the ranks use are forgiven.
-TO_BE_PROVED_S = {"openmpi": 3, "mpich": 1}
+# 5 % of what the ranks use are forgiven. Seconds of CPU time a thread, and what it is proved for.
+PROVED = {"openmpi": (3, ["pin"]), "mpich": (1, ["pin", "set"])}
 
 pytestmark = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two CPUs")
 
@@ -61,8 +60,9 @@ def program(mpi: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
 class Job:
     """A case of ranks of a program on two CPUs of one kind, and its launch."""
 
-    def __init__(self, mpi: str, program: Path, mapping: Mapping, size: Size = WORK) -> None:
+    def __init__(self, mpi: str, program: Path, mapping: Mapping, *arguments: str) -> None:
         build = Build("libgomp", str(program), "libgomp", mpi=mpi)
+        size = Size("small", arguments)
         app = replace(DEMO, builds={"v": build}, sizes={"s": size}, arguments=("{size}",))
         app = replace(app, metrics=(), limit_s=HANG_S)
         node = topology([(str(cpu), "P", 0) for cpu in two_cpus()])
@@ -81,23 +81,20 @@ class Job:
 
 
 # One rank of two threads, and binding `none`, are in tests/pinstudy/study/test_ranks.py.
-@pytest.mark.parametrize("binding", ["pin", "set"])
-def test_ranks_are_proved_where_their_mapping_puts_them(
-    mpi: str, program: Path, binding: str
-) -> None:
-    work_s = TO_BE_PROVED_S[mpi]
-    job = Job(mpi, program, Mapping("m", "pcores", binding), Size("small", (str(work_s),)))
-    seen = job.run()
-
-    assert seen.stdout == "2 ranks, 2 threads\n", seen.stderr
-    assert job.proof(seen) == Proof("proved"), seen.threads
-    assert classify(job.case, seen, Proof("proved")) == ("ok", "")
-    busy = {trace.team: trace.allowed for trace in seen.threads if trace.cpu_s > 0.5}
-    assert busy == dict(enumerate((cpu,) for cpu in two_cpus()))
-    # A rank that waits for the other one, at the start or at the end, works too.
-    assert (seen.ending.cpu_s or 0) >= 2 * work_s
-    assert len(seen.teams) == 2
-    assert sum(of.cpu_s or 0 for of in seen.teams) == pytest.approx(seen.ending.cpu_s)
+def test_ranks_are_proved_where_their_mapping_puts_them(mpi: str, program: Path) -> None:
+    work_s, bindings = PROVED[mpi]
+    for binding in bindings:
+        job = Job(mpi, program, Mapping("m", "pcores", binding), str(work_s))
+        seen = job.run()
+        assert seen.stdout == "2 ranks, 2 threads\n", seen.stderr
+        assert job.proof(seen) == Proof("proved"), seen.threads
+        assert classify(job.case, seen, Proof("proved")) == ("ok", "")
+        busy = {trace.team: trace.allowed for trace in seen.threads if trace.cpu_s > 0.5}
+        assert busy == dict(enumerate((cpu,) for cpu in two_cpus()))
+        # A rank that waits for the other one, at the start or at the end, works too.
+        assert (seen.ending.cpu_s or 0) >= 2 * work_s
+        assert len(seen.teams) == 2
+        assert sum(team.cpu_s or 0 for team in seen.teams) == pytest.approx(seen.ending.cpu_s)
 
 
 def test_runtimes_that_bind_every_rank_to_the_same_first_cpu_are_caught(
@@ -106,64 +103,52 @@ def test_runtimes_that_bind_every_rank_to_the_same_first_cpu_are_caught(
     # As where a shell's start-up file sets it: the launcher binds nothing, the runtime does.
     binds = f'#!/bin/sh\nOMP_PROC_BIND=true exec {program} "$@"\n'
     trap = write_program(tmp_path / "trap", binds)
-    job = Job(mpi, trap, UNPINNED)
+    job = Job(mpi, trap, UNPINNED, "1")
     proof = job.proof(job.run())
-
     assert proof.verdict == "violated"
     assert f"; ranks 0 and 1 shared CPU {two_cpus()[0]}" in proof.reason
 
 
 def test_counters_are_of_all_ranks_and_not_of_the_launcher(mpi: str, program: Path) -> None:
-    job = Job(mpi, program, Mapping("m", "pcores", "pin"))
-    seen = job.run(perf_command(need_tool("perf"), "task-clock"))
-
+    seen = Job(mpi, program, PINNED, "1").run(perf_command(need_tool("perf"), "task-clock"))
     assert seen.perf_problem == ""
     (row,) = parse_perf_output(seen.perf_output).rows
     assert row.value is not None
     counted_s = row.value / 1000
     # The work of both ranks is counted. Open MPI's ranks wait by sched_yield(2), and on a busy node
     # the switches to other tasks take CPU time that no event counts.
-    each_s = [of.cpu_s or 0.0 for of in seen.teams]
-    assert counted_s > max(1.9, *each_s)
-    assert counted_s < 1.1 * sum(each_s)
+    ranks_s = [team.cpu_s or 0.0 for team in seen.teams]
+    assert counted_s > max(1.9, *ranks_s)
+    assert counted_s < 1.1 * sum(ranks_s)
     assert seen.facts["ranks.launcher_cpu_s"] < (seen.ending.cpu_s or 0) / 4
 
 
-def test_ranks_are_run_beside_many_open_files(mpi: str, program: Path) -> None:
-    job = Job(mpi, program, Mapping("m", "pcores", "pin"), size=Size("small", ("0.01",)))
+def test_ranks_are_run_beside_many_open_files_and_as_their_line_says(
+    mpi: str, program: Path
+) -> None:
+    job = Job(mpi, program, PINNED, "0.01")
     with many_open_files():
         assert job.run().stdout == "2 ranks, 2 threads\n"
+    line = ["sh", "-c", job.launch.shell_line]
+    pasted = subprocess.run(line, env=ENVIRONMENT, capture_output=True, text=True, check=True)
+    assert pasted.stdout == "2 ranks, 2 threads\n"
 
 
 def test_a_rank_that_fails_ends_the_others(mpi: str, program: Path) -> None:
-    job = Job(mpi, program, Mapping("m", "pcores", "pin"), size=Size("small", ("0.2", "1")))
-    seen = job.run()
-
-    assert seen.ending.exit_code == 3
-    assert not seen.timed_out
+    seen = Job(mpi, program, PINNED, "0.2", "1").run()
+    assert (seen.ending.exit_code, seen.timed_out) == (3, False)
     assert seen.teams[0].wait_status != 0
 
 
 def test_ranks_are_killed_at_their_limit(mpi: str, program: Path) -> None:
-    job = Job(mpi, program, Mapping("m", "pcores", "pin"), size=Size("small", ("1000",)))
-    seen = job.run(limit_s=0.5)
-
+    seen = Job(mpi, program, PINNED, "1000").run(limit_s=0.5)
     assert seen.timed_out
-    assert [of.signal for of in seen.teams] == [9, 9]
-
-
-def test_the_line_of_a_plan_starts_the_ranks_when_it_is_pasted(mpi: str, program: Path) -> None:
-    job = Job(mpi, program, Mapping("m", "pcores", "pin"), size=Size("small", ("0",)))
-    line = ["sh", "-c", job.launch.shell_line]
-    done = subprocess.run(line, env=ENVIRONMENT, capture_output=True, text=True, check=True)
-
-    assert done.stdout == "2 ranks, 2 threads\n"
+    assert [team.signal for team in seen.teams] == [9, 9]
 
 
 def test_a_launcher_that_starts_nothing_is_explained(mpi: str, program: Path) -> None:
-    job = Job(mpi, program, Mapping("m", "pcores", "pin"))
+    job = Job(mpi, program, PINNED, "1")
     job.launch = replace(job.launch, launcher=(job.launch.launcher[0], "--no-such-option"))
-
     with pytest.raises(LaunchError, match="no-such-option"):
         job.run()
 
@@ -174,8 +159,6 @@ def test_a_folder_for_temporary_files_that_is_too_deep_for_a_socket_is_named(
     deep = tmp_path / ("d" * 100)
     deep.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(deep))
-    job = Job(mpi, program, Mapping("m", "pcores", "pin"))
-
     with pytest.raises(StudyError, match=r"too long for a socket.* \$TMPDIR"):
-        job.run()
+        Job(mpi, program, PINNED, "1").run()
     assert list(deep.iterdir()) == []

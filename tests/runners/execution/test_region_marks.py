@@ -8,7 +8,9 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -79,27 +81,21 @@ int main(void) {
 """
 
 
-class Energy:
-    """A made-up energy meter: a joule more at each reading."""
+def run(*program: str, limit_s: float = HANG_S, perf: str = "") -> tuple[Observation, SeenRegions]:
+    """Run a program on a node where each reading finds a joule and a degree more."""
+    readings = count(1)
+    joules = 0.0
 
-    def __init__(self) -> None:
-        self.joules = 0.0
+    def read_joules() -> dict[str, float]:
+        nonlocal joules
+        joules = float(next(readings))
+        return {"package": joules}
 
-    def read(self) -> dict[str, float]:
-        self.joules += 1
-        return {"package": self.joules}
-
-
-def run(
-    *program: str, limit_s: float = HANG_S, perf: str = "", names: tuple[str, ...] = NAMES
-) -> tuple[Observation, SeenRegions]:
-    energy = Energy()
     instruments = RegionInstruments(
-        read_joules=energy.read, read_temperatures_c=lambda: {"package 0": 50 + energy.joules}
+        read_joules=read_joules, read_temperatures_c=lambda: {"package 0": 50 + joules}
     )
-    marks = RegionMarks(names, instruments)
-    environment = {"PATH": os.environ["PATH"]}
-    launch = Launch((), program, environment, {}, ())
+    marks = RegionMarks(NAMES, instruments)
+    launch = Launch((), program, {"PATH": os.environ["PATH"]}, {}, ())
     command = perf_command(perf, "task-clock,context-switches") if perf else None
     try:
         seen = execute(launch, limit_s, Harness(witness(), command), regions=marks)
@@ -109,8 +105,8 @@ def run(
     return seen, seen.regions
 
 
-def python(text: str, **options: float) -> tuple[Observation, SeenRegions]:
-    return run(sys.executable, "-c", PYTHON + text, **options)  # type: ignore[arg-type]
+def python(text: str, **options: Any) -> tuple[Observation, SeenRegions]:  # noqa: ANN401
+    return run(sys.executable, "-c", PYTHON + text, **options)
 
 
 def region(seen: SeenRegions, name: str) -> Region:
@@ -119,7 +115,9 @@ def region(seen: SeenRegions, name: str) -> Region:
     return found
 
 
-def compiled(folder: Path, compiler: tuple[str, ...], name: str, text: str) -> str:
+def compiled(
+    folder: Path, compiler: tuple[str, ...] = ("gcc",), name: str = "a.c", text: str = C
+) -> str:
     need_tool(compiler[0])
     (folder / name).write_text(text)
     program = folder / "program"
@@ -129,10 +127,14 @@ def compiled(folder: Path, compiler: tuple[str, ...], name: str, text: str) -> s
     return str(program)
 
 
-def test_marks_are_answered_beside_many_open_files() -> None:
-    with many_open_files():
-        _, marks = python("with region('outer'): pass")
-    assert region(marks, "outer").executions == 1
+@pytest.fixture(autouse=True)
+def no_descriptor_is_left() -> Iterator[None]:
+    def descriptors() -> set[str]:
+        return {link.name for link in Path("/proc/self/fd").iterdir()}
+
+    before = descriptors()
+    yield
+    assert descriptors() <= before
 
 
 @pytest.mark.parametrize(
@@ -148,32 +150,28 @@ def test_marks_are_answered_beside_many_open_files() -> None:
 def test_each_language_marks_regions_that_nest_and_repeat(
     tmp_path: Path, compiler: tuple[str, ...], name: str, text: str
 ) -> None:
-    seen, marks = run(compiled(tmp_path, compiler, name, text))
-
+    program = compiled(tmp_path, compiler, name, text)
+    # Also a program that a script starts makes the marks.
+    script = write_program(tmp_path / "script", f"#!/bin/sh\n{program}\nexit $?\n")
+    seen, marks = run(str(script) if compiler[0] == "gcc" else program)
     assert (seen.ending.exit_code, seen.stderr) == (0, "")
     assert marks.regions.marks == 8
-    assert region(marks, "outer").executions == 1
-    assert region(marks, "inner").executions == 3
     # A joule is read at each of the eight marks, from the first to the last.
-    assert region(marks, "outer").joules == {"package": 7.0}
-    assert region(marks, "inner").joules == {"package": 3.0}
-    first, last = region(marks, "outer").temperatures_c
-    assert (first, last) == ({"package 0": 51.0}, {"package 0": 58.0})
+    for region_name, executions, joules in (("outer", 1, 7.0), ("inner", 3, 3.0)):
+        found = region(marks, region_name)
+        assert (found.executions, found.joules) == (executions, {"package": joules})
+    first_and_last = ({"package 0": 51.0}, {"package 0": 58.0})
+    assert tuple(region(marks, "outer").temperatures_c) == first_and_last
 
 
-def test_without_pinstudy_marks_do_nothing(tmp_path: Path) -> None:
-    program = compiled(tmp_path, ("gcc",), "a.c", C)
-    environment = {"PATH": os.environ["PATH"]}
-    assert subprocess.run([program], check=False, env=environment).returncode == 4
-    code = PYTHON + "with region('outer'): print('done')"
-    ended = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True)
-    assert (ended.returncode, ended.stdout, ended.stderr) == (0, b"done\n", b"")
-
-
-def test_a_descriptor_that_is_none_is_left_alone(tmp_path: Path) -> None:
-    program = compiled(tmp_path, ("gcc",), "a.c", C)
-    environment = {"PATH": os.environ["PATH"], "PINSTUDY_REGIONS": "77"}
-    assert subprocess.run([program], check=False, env=environment).returncode == 4
+def test_marks_do_nothing_without_a_descriptor(tmp_path: Path) -> None:
+    program, environment = compiled(tmp_path), {"PATH": os.environ["PATH"]}
+    for variables in ({}, {"PINSTUDY_REGIONS": "77"}):
+        ended = subprocess.run([program], check=False, env=environment | variables)
+        assert ended.returncode == 4
+    command = [sys.executable, "-c", PYTHON + "with region('outer'): print('done')"]
+    told = subprocess.run(command, check=False, capture_output=True, env=environment)
+    assert (told.returncode, told.stdout, told.stderr) == (0, b"done\n", b"")
 
 
 def test_times_and_counts_of_regions_are_those_of_the_whole_run() -> None:
@@ -188,9 +186,7 @@ with region("outer"):
 with region("solve"):
     work(0.1)
 """
-    program = (sys.executable, "-c", PYTHON + text)
-    seen, marks = run(*program, perf=shutil.which("perf") or "")
-
+    seen, marks = python(text, perf=shutil.which("perf") or "")
     assert seen.ending.exit_code == 0, seen.stderr
     outer, inner, solve = (region(marks, name) for name in NAMES)
     assert outer.elapsed_s >= inner.elapsed_s + 0.1
@@ -212,47 +208,86 @@ def task_clock_s(text: str) -> float:
     return row.run_ns / 1e9
 
 
-def test_a_program_that_is_killed_leaves_its_open_region_without_figures() -> None:
-    seen, marks = python("""
+KILLED = """
 with region("solve"):
     pass
 pinstudy_regions._marks.mark("b", "outer")
 os.kill(os.getpid(), signal.SIGKILL)
-""")
-    assert seen.ending.signal == signal.SIGKILL
-    assert marks.regions.region("outer") == "the program ended inside it"
-    assert region(marks, "solve").executions == 1
-
-
-def test_a_program_that_is_ended_at_its_limit_does_not_hold_the_study() -> None:
-    seen, marks = python("with region('outer'): signal.pause()", limit_s=1)
-    assert seen.timed_out
-    assert marks.regions.region("outer") == "the program ended inside it"
-
-
-def test_a_child_that_inherits_the_marks_makes_none_and_is_told() -> None:
-    seen, marks = python("""
+"""
+CHILD = """
 with region("outer"):
     if os.fork() == 0:
         with region("inner"):
             os._exit(0)
     os.wait()
-""")
-    assert seen.ending.exit_code == 0, seen.stderr
+"""
+THREAD = """
+def mark():
+    with region("inner"):
+        pass
+with region("outer"):
+    thread = threading.Thread(target=mark)
+    thread.start()
+    thread.join()
+"""
+NESTED_WRONGLY = """
+marks = pinstudy_regions._marks
+marks.mark("b", "outer")
+marks.mark("b", "inner")
+marks.mark("e", "outer")
+"""
+NO_MARK = """
+connection = pinstudy_regions._marks.connection
+connection.send(b"nonsense")
+print(connection.recv(99).decode())
+with region("solve"):
+    pass
+"""
+INSIDE = "the program ended inside it"
+WRONG = "it was ended while inner was open"
+
+
+@pytest.mark.parametrize(
+    ("text", "limit_s", "end", "printed", "regions"),
+    [
+        (KILLED, HANG_S, signal.SIGKILL, "", {"outer": INSIDE, "solve": 1}),
+        ("with region('outer'): signal.pause()", 1, signal.SIGKILL, "", {"outer": INSIDE}),
+        (CHILD, HANG_S, None, "", {"outer": 1, "inner": "in another process"}),
+        (THREAD, HANG_S, None, "", {"outer": 1, "inner": "by another thread"}),
+        # Told to the program and in the record.
+        (
+            *(NESTED_WRONGLY, HANG_S, None, f"pinstudy: region outer: {WRONG}\n"),
+            {"outer": WRONG, "inner": INSIDE},
+        ),
+        (NO_MARK, HANG_S, None, "this is no mark\n", {"solve": 1}),
+        ("pass", HANG_S, None, "", dict.fromkeys(NAMES, "the program did not mark it")),
+    ],
+    ids=["killed", "limit", "child", "thread", "nesting", "no mark", "none"],
+)
+def test_what_is_not_marked_rightly_has_no_figures_but_a_reason(
+    text: str, limit_s: float, end: int | None, printed: str, regions: dict[str, int | str]
+) -> None:
+    seen, marks = python(text, limit_s=limit_s)
+    assert (seen.ending.signal, seen.timed_out) == (end, limit_s == 1)
+    assert seen.stdout + seen.stderr == printed
+    for name, expected in regions.items():
+        found = marks.regions.region(name)
+        if isinstance(expected, str):
+            assert expected in str(found)
+        else:
+            assert region(marks, name).executions == expected
+
+
+def test_a_region_that_this_study_does_not_measure_is_passed_over_in_silence() -> None:
+    with many_open_files():
+        seen, marks = python("with region('elsewhere'): pass\nwith region('outer'): pass")
+    assert (seen.ending.exit_code, seen.stderr) == (0, "")
+    assert marks.regions.unknown == ["elsewhere"]
     assert region(marks, "outer").executions == 1
-    assert "in another process" in str(marks.regions.region("inner"))
-
-
-def test_a_program_that_a_script_starts_makes_the_marks(tmp_path: Path) -> None:
-    program = compiled(tmp_path, ("gcc",), "a.c", C)
-    script = write_program(tmp_path / "script", f"#!/bin/sh\n{program}\nexit $?\n")
-    seen, marks = run(str(script))
-    assert seen.ending.exit_code == 0
-    assert region(marks, "inner").executions == 3
 
 
 def test_another_program_that_it_starts_does_not_find_the_descriptor(tmp_path: Path) -> None:
-    program = compiled(tmp_path, ("gcc",), "a.c", C)
+    program = compiled(tmp_path)
     seen, marks = python(f"""
 with region("outer"):
     sys.exit(0 if subprocess.run([{program!r}]).returncode == 4 else 1)
@@ -262,69 +297,7 @@ with region("outer"):
 
 
 def test_marks_inside_a_parallel_region_are_not_followed_and_are_told(tmp_path: Path) -> None:
-    program = compiled(tmp_path, ("gcc", "-fopenmp"), "a.c", OPENMP)
-    seen, marks = run(program)
+    seen, marks = run(compiled(tmp_path, ("gcc", "-fopenmp"), text=OPENMP))
     assert seen.ending.exit_code == 0
     assert region(marks, "outer").executions == 1
     assert "in a parallel region" in str(marks.regions.region("inner"))
-
-
-def test_marks_of_another_thread_are_not_followed_and_are_told() -> None:
-    seen, marks = python("""
-def other():
-    with region("inner"):
-        pass
-with region("outer"):
-    thread = threading.Thread(target=other)
-    thread.start()
-    thread.join()
-""")
-    assert seen.ending.exit_code == 0, seen.stderr
-    assert region(marks, "outer").executions == 1
-    assert "by another thread" in str(marks.regions.region("inner"))
-
-
-def test_wrong_nesting_is_told_to_the_program_and_in_the_record() -> None:
-    seen, marks = python("""
-marks = pinstudy_regions._marks
-marks.mark("b", "outer")
-marks.mark("b", "inner")
-marks.mark("e", "outer")
-""")
-    assert "pinstudy: region outer: it was ended while inner was open" in seen.stderr
-    assert marks.regions.region("outer") == "it was ended while inner was open"
-    assert marks.regions.region("inner") == "the program ended inside it"
-
-
-def test_a_region_that_this_study_does_not_measure_is_passed_over_in_silence() -> None:
-    seen, marks = python("with region('elsewhere'): pass")
-    assert (seen.ending.exit_code, seen.stderr) == (0, "")
-    assert marks.regions.unknown == ["elsewhere"]
-
-
-def test_what_is_no_mark_is_answered_and_ignored() -> None:
-    seen, marks = python("""
-connection = pinstudy_regions._marks.connection
-connection.send(b"nonsense")
-print(connection.recv(99).decode())
-with region("solve"):
-    pass
-""")
-    assert seen.stdout == "this is no mark\n"
-    assert region(marks, "solve").executions == 1
-
-
-def test_a_program_without_marks_says_so_for_every_region() -> None:
-    _, marks = run("/bin/true")
-    assert {marks.regions.region(name) for name in NAMES} == {"the program did not mark it"}
-
-
-def descriptors() -> set[str]:
-    return {link.name for link in Path("/proc/self/fd").iterdir()}
-
-
-@pytest.fixture(autouse=True)
-def no_descriptor_is_left() -> Iterator[None]:
-    before = descriptors()
-    yield
-    assert descriptors() <= before
