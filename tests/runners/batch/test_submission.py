@@ -103,9 +103,7 @@ def test_what_does_not_fit_together_is_refused(
 
 
 @given(st.lists(st.integers(1, 500), unique=True), st.integers(1, 60))
-def test_workers_that_split_a_study_have_each_block_once_and_about_as_many(
-    blocks: list[int], many: int
-) -> None:
+def test_workers_split_a_study_into_about_equal_parts(blocks: list[int], many: int) -> None:
     workers = split_workers(Spread("there", "split", workers=many), blocks)
     shares = [len(worker.blocks) for worker in workers]
     assert sorted(block for worker in workers for block in worker.blocks) == sorted(blocks)
@@ -145,9 +143,7 @@ def written(tmp_path: Path) -> Submission:
     return submission_of(new_folder(tmp_path)).with_job(Submitted("12", 0, 2))
 
 
-def test_a_submission_is_read_back_as_it_was_written(
-    written: Submission, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_submission_is_read_back(written: Submission, monkeypatch: pytest.MonkeyPatch) -> None:
     assert read_submission(written.folder) == written
     # A folder without its file is a submission that was never made.
     new_folder(written.folder.parents[1])
@@ -247,9 +243,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @given(st.data())
 @settings(max_examples=60)
-def test_a_file_that_is_spoiled_or_lacks_a_field_is_one_line_that_names_it(
-    folder: Path, data: st.DataObject
-) -> None:
+def test_a_spoiled_file_is_one_line_that_names_it(folder: Path, data: st.DataObject) -> None:
     if not (folder / "sound").exists():
         write_submission(submission_of(folder))
         (folder / FILE).rename(folder / "sound")
@@ -345,9 +339,7 @@ def test_what_is_no_attempt_is_passed_over(tmp_path: Path, text: str) -> None:
         ("slurm", {}, ""),
     ],
 )
-def test_odd_job_ids_are_words_for_people_and_bounded(
-    system: str, environment: dict[str, str], job_id: str
-) -> None:
+def test_odd_job_ids_are_bounded(system: str, environment: dict[str, str], job_id: str) -> None:
     assert job_of(open_system(system), environment) == job_id
 
 
@@ -418,9 +410,7 @@ def test_claims_at_the_same_time_get_different_generations(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("generation", ["999999999", "999999500"])
-def test_a_planted_generation_that_none_can_follow_is_named(
-    tmp_path: Path, generation: str
-) -> None:
+def test_a_generation_that_none_can_follow_is_named(tmp_path: Path, generation: str) -> None:
     (tmp_path / f"slot.g{generation}").touch()
     with pytest.raises(StudyError, match=rf"^{tmp_path}/slot\.g{generation}: no worker has"):
         claim(tmp_path)

@@ -49,9 +49,7 @@ def test_there_is_an_interface_for_each_batch_system_of_a_site() -> None:
         (r"printf 'a\033[31m\n\tb\377 c' >&2; exit 1", "", "status 1: a\ufffd[31m b\ufffd c"),
     ],
 )
-def test_an_answer_has_status_and_both_streams(
-    commands: Path, script: str, stdout: str, error: str
-) -> None:
+def test_an_answer_has_both_streams(commands: Path, script: str, stdout: str, error: str) -> None:
     install(commands, "qstat", script)
     answer = run_client(("qstat", "a b"), 10)
     assert (answer.failed, answer.stdout) == (True, stdout)
@@ -75,9 +73,7 @@ def test_a_command_that_cannot_be_started_is_a_reason(commands: Path) -> None:
         ("exec >&- 2>&-; echo $$ >TOLD; exec sleep 600", "end"),
     ],
 )
-def test_a_command_that_hangs_is_ended_with_what_it_has_started(
-    commands: Path, script: str, problem: str
-) -> None:
+def test_a_hanging_command_is_ended_with_all(commands: Path, script: str, problem: str) -> None:
     told = commands / "told"
     install(commands, "squeue", script.replace("TOLD", str(told)))
     # It may be ended before it has done all.
@@ -119,9 +115,7 @@ def place_of(text: str) -> str:
     return rf"configs/sites/example-lsf.yaml:{line + (text == 'patterns:')}:\d+: "
 
 
-def test_a_job_is_submitted_by_the_site_s_command(
-    commands: Path, lsf: tuple[BatchSystem, Queue]
-) -> None:
+def test_a_sites_command_submits_a_job(commands: Path, lsf: tuple[BatchSystem, Queue]) -> None:
     told = install_recorder(commands, "bsub", "echo 'Job <17> is submitted to queue <normal>.'")
     system, queue = lsf
     job = job_of(Path("/x"), first_worker=3, node="n2", name="a b")
@@ -206,9 +200,7 @@ def test_a_state_is_what_one_pattern_finds(
     assert re.fullmatch(f"{place_of(place)}{reason}" if place else re.escape(reason), found.reason)
 
 
-def test_each_job_is_asked_for_in_plain_words(
-    commands: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_each_job_is_asked_for_plainly(commands: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LC_ALL", "xx_XX.UTF-8")
     told = install_recorder(commands, "bjobs", "[ $LC_ALL = C ] && echo RUN")
     assert system_of(SITE).poll([Submitted("17", 0, 1), Submitted("18", 1, 1)]) == [
@@ -219,9 +211,7 @@ def test_each_job_is_asked_for_in_plain_words(
     assert arguments(told) == [[*question, "17"], [*question, "18"]]
 
 
-def test_a_system_that_does_not_answer_is_asked_once(
-    commands: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_silent_system_is_asked_once(commands: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("runners.batch_systems.commands.POLL_LIMIT_S", 0.3)
     told = install_recorder(commands, "bjobs", "exec sleep 600")
     states = system_of(SITE).poll([Submitted(number, 0, 1) for number in ("17", "18", "19")])

@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from base.errors import StudyError
-from runners.batch_systems.flux import read_flux_jobs
 from runners.batch_systems.interface import JobState, Submitted
 from runners.batch_systems.pbs import read_qstat
 from runners.batch_systems.registry import open_system
@@ -393,7 +392,7 @@ AWAY = "Unable to contact slurm controller (connect failure)"
         ("pbs", "echo 'qstat: 24.vm2 Job has finished, use -x' >&2; exit 153", "24.vm2"),
     ],
 )
-def test_what_cannot_be_asked_or_read_is_unknown(
+def test_what_cannot_be_read_is_unknown(
     commands: Path, system: str, script: str, reason: str
 ) -> None:
     (found,) = polled(commands, system, script, JOBS[system][0])
@@ -473,7 +472,7 @@ HERE, THERE = Submitted("41", 0, 1), Submitted("41;there", 1, 1)
 ARRAY_THERE = Submitted("42;there", 2, 2)
 
 
-def test_each_cluster_is_asked_for_its_own_jobs(
+def test_each_cluster_is_asked_for_its_jobs(
     commands: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # What a user has set for all commands must not move a job that is here.
@@ -513,27 +512,6 @@ def test_of_whatever_squeue_prints_nothing_is_told_that_does_not_stand_there(tex
     for job_id, (word, reason, nodes) in read_squeue(text).items():
         lines = [" ".join(line.split()) for line in text.splitlines() if job_id in line]
         assert any(word in line and reason in line and nodes in line for line in lines)
-
-
-@given(st.text(max_size=40) | st.text(alphabet=st.sampled_from("Job Id: 1.vm|\\=\n"), max_size=60))
-def test_of_whatever_qstat_prints_nothing_is_told_but_of_lines_about_jobs(text: str) -> None:
-    told = read_qstat(text)
-    assert len(told) <= sum(line.startswith("Job Id: ") for line in text.splitlines())
-
-
-@given(
-    st.text(max_size=40)
-    | st.recursive(
-        st.none() | st.integers() | st.text(max_size=4),
-        lambda inner: (
-            st.lists(inner) | st.dictionaries(st.sampled_from(["jobs", "id", "state"]), inner)
-        ),
-        max_leaves=6,
-    ).map(json.dumps)
-)
-def test_whatever_flux_prints_there_are_jobs_or_none(text: str) -> None:
-    for number, job in read_flux_jobs(text).items():
-        assert job["id"] == number
 
 
 WORDS = st.text(alphabet=st.sampled_from("ab |\\=:.[]0"), max_size=12)

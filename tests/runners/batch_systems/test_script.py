@@ -56,9 +56,7 @@ def said(system: str, logs: Path, done: subprocess.CompletedProcess[str], worker
 
 
 @pytest.mark.parametrize("system", FOURTH)
-def test_a_worker_of_an_array_gets_its_number_and_its_arguments_as_they_are(
-    system: str, tmp_path: Path
-) -> None:
+def test_a_worker_gets_its_number_and_odd_arguments(system: str, tmp_path: Path) -> None:
     # A shell would take it apart.
     folder = tmp_path / "it's a $(study) & more"
     folder.mkdir()
@@ -71,9 +69,7 @@ def test_a_worker_of_an_array_gets_its_number_and_its_arguments_as_they_are(
 
 
 @every_system
-def test_a_worker_that_is_alone_has_its_number_and_adds_to_its_log(
-    system: str, tmp_path: Path
-) -> None:
+def test_a_worker_alone_has_its_number_and_adds_to_its_log(system: str, tmp_path: Path) -> None:
     script = open_system(system).script(
         queue_of(system), job_of(tmp_path, first_worker=7, logs=tmp_path)
     )
@@ -84,9 +80,7 @@ def test_a_worker_that_is_alone_has_its_number_and_adds_to_its_log(
 
 
 @every_system
-def test_the_worker_is_the_script_s_own_process_so_that_signals_reach_it(
-    system: str, tmp_path: Path
-) -> None:
+def test_signals_reach_the_worker_in_the_scripts_place(system: str, tmp_path: Path) -> None:
     program = (
         "import os, signal, sys\n"
         "signal.signal(signal.SIGUSR1, lambda *_: sys.exit(75))\n"
@@ -175,9 +169,7 @@ def test_scripts_are_shell_that_others_can_read(system: str, tmp_path: Path) -> 
 @every_system
 @pytest.mark.parametrize("key", ["node", "feature"])
 @pytest.mark.parametrize("name", ["n1\n#SBATCH -p all", "n 1", "-x", "$(id)", ""])
-def test_names_that_would_be_more_than_a_name_are_refused(
-    system: str, key: str, name: str, tmp_path: Path
-) -> None:
+def test_names_that_are_more_are_refused(system: str, key: str, name: str, tmp_path: Path) -> None:
     with pytest.raises(UserError, match=f"^{key} .*: expected letters, digits"):
         open_system(system).script(queue_of(system), job_of(tmp_path, **{key: name}))
 

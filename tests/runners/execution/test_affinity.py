@@ -51,9 +51,7 @@ SMT = ((0, 8), (1, 9), (2, 10), (3, 11))
         ({5, 6}, {0}, {5, 6}),
     ],
 )
-def test_siblings_of_the_programs_cpus_are_taken_only_where_nothing_else_is_left(
-    allowed: set[int], used: set[int], expected: set[int]
-) -> None:
+def test_siblings_are_taken_last(allowed: set[int], used: set[int], expected: set[int]) -> None:
     assert free_cpus(allowed, used, SMT) == expected
 
 
@@ -188,7 +186,7 @@ def bound_team(
 
 @pytest.mark.parametrize(("binding", "threads"), [("pin", 2), ("set", 2), ("pin", 1)])
 @pytest.mark.parametrize("mechanism", ["kmp-affinity", "kmp-hw-subset"])
-def test_libomp_follows_its_own_variables_also_on_a_part_of_the_node(
+def test_libomp_follows_its_own_words(
     bound: Team, mechanism: str, binding: str, threads: int
 ) -> None:
     assert bound("libomp", "pcores", binding, mechanism, threads=threads) == Proof("proved")
@@ -216,7 +214,7 @@ PLACES = {"threads": 2, "cores": 2, "sockets": 1, "ll_caches": 1}
 
 @pytest.mark.parametrize("runtime", ["libgomp", "libomp"])
 @pytest.mark.parametrize("name", PLACES)
-def test_places_by_name_are_proved_where_the_runtime_means_the_same_by_them(
+def test_places_by_name_are_proved_if_they_are_the_same(
     bound: Team, runtime: str, name: str
 ) -> None:
     both = two_cpus()
@@ -237,9 +235,7 @@ def test_places_by_name_are_proved_where_the_runtime_means_the_same_by_them(
         ("ecpus", "pin", "omp-places-named", "cores:intel_atom"),
     ],
 )
-def test_core_types_that_libomp_does_not_find_violate_the_placement(
-    bound: Team, mapping: tuple[str, ...]
-) -> None:
+def test_core_types_that_libomp_lacks_are_violated(bound: Team, mapping: tuple[str, ...]) -> None:
     # The CPUs of this machine have core types for pinstudy only.
     proof = bound("libomp", *mapping, kinds="PE", threads=1)
     assert proof.verdict == "violated"

@@ -62,9 +62,7 @@ def test_only_executions_within_the_programs_window_are_counted() -> None:
         ([(0, 2)], "the only execution of the co-runner that ended in this run began before it"),
     ],
 )
-def test_without_a_whole_execution_there_is_a_reason_and_no_time(
-    windows: list[tuple[float, float]], reason: str
-) -> None:
+def test_without_a_whole_execution_no_time(windows: list[tuple[float, float]], reason: str) -> None:
     found = reading(windows, (1, 6))
     assert found.fields["co_runner_completed"] == 0
     assert not {"co_runner_elapsed_s", "co_runner_rate_hz"} & set(found.fields)
@@ -104,9 +102,7 @@ ELSEWHERE = CoRun(proof=Proof("violated", "thread 7 ran on CPU 3, outside 2,4"))
         (ELSEWHERE, 1, ("placement-violated", ": thread 7 ran on CPU 3, outside 2,4")),
     ],
 )
-def test_a_co_runner_that_fails_or_is_elsewhere_makes_the_run_invalid(
-    seen: CoRun, end_s: int, reason: tuple[str, str] | None
-) -> None:
+def test_a_bad_co_runner_is_told(seen: CoRun, end_s: int, reason: tuple[str, str] | None) -> None:
     name = "its co-runner demo-libgomp small x2 pcores-pin"
     expected = (reason[0], name + reason[1]) if reason else None
     assert invalid_reason(CASE, seen, (0, end_s * SECOND)) == expected
@@ -124,9 +120,7 @@ def test_a_co_runner_that_fails_or_is_elsewhere_makes_the_run_invalid(
         ([("proved", 100.0), ("violated", 0.01), ("proved", 1.0)], "violated"),
     ],
 )
-def test_the_proof_is_that_of_all_but_a_negligible_share(
-    proofs: list[tuple[str, float]], verdict: str
-) -> None:
+def test_the_proof_is_of_all_but_little(proofs: list[tuple[str, float]], verdict: str) -> None:
     together = Proofs()
     for looks, (proof, cpu_s) in enumerate(proofs):
         trace = ThreadTrace(looks, looks)
@@ -209,9 +203,7 @@ def test_what_is_no_job_is_refused(message: dict[str, Any]) -> None:
         ("threads", [[{}], [THREAD | {"team": 1}], [THREAD | {"tid": -1}]]),
     ],
 )
-def test_an_answer_with_anything_else_in_a_field_is_refused(
-    field: str, values: list[object]
-) -> None:
+def test_an_answer_with_an_odd_field_is_refused(field: str, values: list[object]) -> None:
     for value in values:
         with pytest.raises(ChannelError, match=r"^no answer: ") as refused:
             received(CoRun, message_of(SEEN) | {field: value})

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -17,12 +18,14 @@ from runners.execution import outcome
 from runners.execution.execute import Harness, Observation, execute
 from runners.execution.witness import LaunchError
 from runners.host.processes import ignores_children
-from runners.measure.perf.events import perf_command
+from runners.measure.perf.events import OUTPUT, perf_command
+from runners.measure.perf.stat import PerfStat
 from runners.placement.process_events import ProcessEvents
 from runners.placement.thread_placement import Expected, Proof, busy_threads
 from runners.plan.launch import Launch
 from tests.support.held import looks_counted
 from tests.support.limits import many_open_files
+from tests.support.processes import alive, children, name_of, wait_until_gone
 from tests.support.programs import build_placed, build_team, built, run_placed, witness
 from tests.support.studies import two_cpus, write_program
 from tests.support.tools import ROOT, need_tool
@@ -186,9 +189,7 @@ LEAVES_ITS_GROUP_AND_STOPS_ITS_WITNESS = (
         (sys.executable, "-c", LEAVES_ITS_GROUP_AND_STOPS_ITS_WITNESS),
     ],
 )
-def test_the_time_limit_ends_the_program_and_what_it_started(
-    marker: str, program: tuple[str, ...]
-) -> None:
+def test_the_time_limit_ends_all_that_was_started(marker: str, program: tuple[str, ...]) -> None:
     seen = run([word.replace("MARKER", marker) for word in program], limit_s=0.5)
     assert seen.timed_out
     assert seen.ending.signal == signal.SIGKILL
@@ -249,11 +250,15 @@ STUCK = "import os, time; print('stuck', flush=True); os.closerange(3, 4096); ti
             r"reports nothing more, and did not end within 2 s: stuck$",
         ),
         (["taskset", "-c", "4095"], r"taskset.*(failed to set|invalid)"),
+        (["/bin/sh", "-c", "kill -9 $$"], r"^/bin/sh was ended by SIGKILL"),
+        # In a printable line.
+        (
+            ["/bin/sh", "-c", r"printf 'no\n \033[31mluck' >&2; exit 3"],
+            r"ended with status 3: no \ufffd\[31mluck$",
+        ),
     ],
 )
-def test_a_launcher_that_starts_nothing_is_a_failure_that_names_it(
-    launcher: list[str], reason: str
-) -> None:
+def test_a_launcher_that_starts_nothing_is_named(launcher: list[str], reason: str) -> None:
     with pytest.raises(LaunchError, match=reason):
         run(["/bin/true"], [need_tool(launcher[0]), *launcher[1:]])
 
@@ -271,6 +276,135 @@ def test_the_last_mask_of_the_shortest_program_is_seen() -> None:
     assert {thread.allowed for thread in seen.threads} == {(cpu,)}
     # Which proves nothing: one look is not enough.
     assert proof_of(seen, "pin", (cpu,), 1).verdict == "unproved"
+
+
+# By these a witness ends its program, and not itself.
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+
+
+def parent(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+def perf_of_this_process() -> int:
+    return next(pid for pid in children(os.getpid()) if name_of(pid).startswith("perf"))
+
+
+class Struck:
+    """A program with children of its own, also daemons, of which something is killed meanwhile.
+
+    What is not killed runs until the victim is gone.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._gate = folder / "gate"
+        os.mkfifo(self._gate)
+        self._processes: list[int] = []
+
+    def run(
+        self,
+        victim: Callable[[int], int],
+        number: int = signal.SIGKILL,
+        launcher: tuple[str, ...] = (),
+    ) -> Observation:
+        """Run the program, kill the victim by a signal, and wait until nothing is left."""
+        sleepers = "sleep 600 & setsid sleep 600 & env -i setsid /bin/sleep 600 &"
+        program = ("/bin/sh", "-c", f"{sleepers} cat {self._gate}; true")
+        launch = Launch(launcher, program, {"PATH": os.environ["PATH"]}, {}, ())
+        command = perf_command(need_tool("perf"), "task-clock,context-switches")
+        strikes: list[threading.Thread] = []
+
+        def strike(program: int) -> None:
+            strikes.append(threading.Thread(target=self._strike, args=(program, victim, number)))
+            strikes[0].start()
+
+        try:
+            return execute(launch, HANG_S, Harness(witness(), command), strike)
+        finally:
+            strikes[0].join()
+            assert len(self._processes) == 7
+            wait_until_gone(self._processes)
+
+    def _strike(self, program: int, victim: Callable[[int], int], number: int) -> None:
+        until(lambda: sorted(map(name_of, children(program))) == ["cat", *["sleep"] * 3])
+        self._processes = [program, parent(program), *children(program)]
+        self._processes.append(perf_of_this_process())
+        struck = victim(program)
+        os.kill(struck, number)
+        # A witness ends its program first.
+        until(lambda: not alive(abs(struck)) or not alive(program))
+        # Opened for both sides: that waits for nobody, and lets whoever reads go on.
+        gate = os.open(self._gate, os.O_RDWR)
+        self._gate.unlink()
+        os.close(gate)
+
+
+@pytest.fixture
+def struck(tmp_path: Path) -> Struck:
+    return Struck(tmp_path)
+
+
+@pytest.mark.parametrize("sign", [1, -1], ids=["itself", "its group"])
+def test_a_program_that_is_killed_says_so_and_leaves_nothing(struck: Struck, sign: int) -> None:
+    assert struck.run(lambda program: sign * program).ending.signal == signal.SIGKILL
+
+
+def test_a_child_that_is_killed_is_the_programs_own_business(struck: Struck) -> None:
+    assert struck.run(lambda program: children(program)[0]).ending.exit_code == 0
+
+
+@pytest.mark.parametrize("launched", [False, True])
+def test_a_killed_witness_takes_all_processes_with_it(struck: Struck, launched: bool) -> None:
+    launcher = (need_tool("taskset"), "-c", str(min(os.sched_getaffinity(0)))) if launched else ()
+    with pytest.raises(LaunchError, match=r"^pinstudy-witness was ended by SIGKILL"):
+        struck.run(parent, launcher=launcher)
+
+
+@pytest.mark.parametrize("number", ENDING)
+def test_a_witness_that_is_asked_to_ends_its_program(struck: Struck, number: int) -> None:
+    assert struck.run(parent, number).ending.signal == signal.SIGKILL
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_a_perf_that_is_ended_has_no_partial_counts(struck: Struck, number: int) -> None:
+    seen = struck.run(lambda _: perf_of_this_process(), number)
+    assert (seen.ending.exit_code, seen.perf_output) == (0, "")
+    assert seen.perf_problem == f"perf was ended by {signal.Signals(number).name} while it counted"
+
+
+@pytest.mark.parametrize(
+    "number",
+    [signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM, signal.SIGXCPU, signal.SIGPIPE, 34, 64],
+)
+def test_a_witness_leaves_warnings_to_the_study(number: int) -> None:
+    assert shell(f"kill -{number} $PPID").ending.exit_code == 0
+
+
+@pytest.mark.parametrize(
+    "words", ["", "ended", "ended x y", "ended 1 2 3", "failed no", "reaped 0", "x" * 100_000]
+)
+def test_what_a_program_says_in_its_witness_name_fails_the_run(words: str) -> None:
+    # The second of the descriptors that the witness's arguments name.
+    script = "set -- $(tr '\\0' ' ' </proc/$PPID/cmdline); echo \"$WORDS\" >/proc/$PPID/fd/$3; cat"
+    with pytest.raises(LaunchError, match=r"^pinstudy-witness (said|reports)") as refused:
+        run(["/bin/sh", "-c", script], variables={"WORDS": words})
+    assert len(str(refused.value)) < 200
+
+
+def test_a_perf_that_stops_by_itself_with_an_error_has_no_counts() -> None:
+    # A shell looks for signals between commands: one that waits for ever might miss the signal.
+    script = (
+        "trap 'exit 3' INT; fd=/proc/self/fd; ctl=${5#fd:}; ack=${ctl#*,}; ctl=${ctl%,*};"
+        "read word <$fd/$ctl; echo ack >$fd/$ack;"
+        'echo "9;;context-switches;5;100.00" >"$1"; while :; do sleep 0.02; done'
+    )
+    perf = PerfStat(("/bin/sh", "-c", script, "perf", OUTPUT), ())
+    try:
+        assert perf.problem == ""
+        assert perf.finish() == ""
+        assert perf.problem == "perf ended with status 3 while it counted"
+    finally:
+        perf.close()
 
 
 @pytest.fixture
@@ -296,7 +430,7 @@ def test_places_are_proved_with_both_runtimes(looks: Path, runtime: str) -> None
 
 @pytest.mark.parametrize("runtime", ["libgomp", "libomp"])
 @pytest.mark.parametrize("is_invalid", [False, True], ids=["outside the mask", "invalid"])
-def test_a_runtime_that_silently_ignores_its_places_is_caught(
+def test_a_runtime_that_ignores_places_is_caught(
     looks: Path, runtime: str, is_invalid: bool
 ) -> None:
     first, second = two_cpus()
@@ -400,9 +534,7 @@ def test_programs_that_place_themselves_are_told_from_those_that_do_not(
 
 
 @needs_two_cpus
-def test_a_team_that_is_smaller_than_asked_for_is_told_from_one_that_was_not_met(
-    placed: str, looks: Path
-) -> None:
+def test_a_smaller_team_is_told_from_one_that_was_not_met(placed: str, looks: Path) -> None:
     seen = run_placed([placed, "reexecute"], two_cpus(), looks, HANG_S)
     proof = proof_of(seen, "none", two_cpus(), 2)
     if seen.unmet is None:

@@ -102,9 +102,7 @@ LATE = thread(2, {1: 1.0}, life=(1, 9)), thread(3, {1: 1.0}, life=(10, 20))
         ((thread(1, {0: 2.0}), *LATE), "threads were started anew, or more than 2 worked"),
     ],
 )
-def test_without_one_team_that_worked_nothing_is_known(
-    threads: tuple[ThreadTrace, ...], reason: str
-) -> None:
+def test_without_one_team_nothing_is_known(threads: tuple[ThreadTrace, ...], reason: str) -> None:
     reading = read(*threads)
     assert reading.fields == {}
     assert set(reading.unavailable) == set(FIELDS)
@@ -126,9 +124,7 @@ OWN = Build("own", "own", "pthreads")
         ({"build": OWN, "wait_policy": "runtime-default"}, ""),
     ],
 )
-def test_waiting_that_may_use_cpu_time_hides_an_imbalance(
-    changes: dict[str, object], reason: str
-) -> None:
+def test_waiting_actively_hides_an_imbalance(changes: dict[str, object], reason: str) -> None:
     team = thread(1, {0: 1.0}), thread(2, {1: 2.0})
     reading = read(*team[: 1 if "threads" in changes else 2], **changes)
     assert reason in reading.unavailable.get("imbalance", "")

@@ -109,9 +109,7 @@ LIBGOMPS = "libgomp: Invalid value for environment variable OMP_PLACES: cors"
         ("OMP: Warning #96: Cannot form a team with 9 threads", True, ""),
     ],
 )
-def test_a_runtime_that_says_it_did_otherwise_violates_even_where_threads_are_in_place(
-    stderr: str, by_words: bool, complaint: str
-) -> None:
+def test_a_runtime_that_complains_violates(stderr: str, by_words: bool, complaint: str) -> None:
     thread = ThreadTrace(7, 7, [Stay((0,), 20, Counter({0: 20}), 1.0)], 1, 20)
     run = seen(threads=(thread,), looks=20, stderr=stderr)
     why = f"the OpenMP runtime did not do what it was asked: {complaint}"
@@ -128,9 +126,7 @@ def test_a_runtime_that_says_it_did_otherwise_violates_even_where_threads_are_in
         ({"interrupts_s": 0.1, "steal_s": 0.1}, "unproved"),
     ],
 )
-def test_time_that_no_process_is_charged_for_is_missed_in_none(
-    uncharged: dict[str, float], verdict: str
-) -> None:
+def test_time_of_no_process_is_missed_in_none(uncharged: dict[str, float], verdict: str) -> None:
     # Processes used 1 s of the 1.3 s that perf counted.
     thread = ThreadTrace(7, 7, [Stay((0,), 20, Counter({0: 20}), 1.0)], 0, 19)
     run = seen(threads=(thread,), looks=20)
@@ -155,9 +151,7 @@ EXACT = replace(SMALL, expect={"elapsed_s": (575.0, 575.0)})
         (replace(EXPECTING, quiet=True), "", ""),
     ],
 )
-def test_a_metric_that_is_not_what_its_size_expects_fails_the_check(
-    size: Size, stdout: str, reason: str
-) -> None:
+def test_an_unexpected_metric_fails_the_check(size: Size, stdout: str, reason: str) -> None:
     status, why = classify(case(size=size), seen(stdout=stdout), PROVED)
     assert status == ("check-failed" if reason else "ok")
     assert why.startswith(reason) and bool(why) == bool(reason)
@@ -191,7 +185,7 @@ def test_a_metric_that_is_not_what_its_size_expects_fails_the_check(
         (r"( \d+) s", {"12 13 s": 13.0}),
     ],
 )
-def test_a_whole_finite_number_is_read_and_no_part_of_one(
+def test_a_number_is_read_whole_or_not_at_all(
     pattern: str, values: dict[str, float | None]
 ) -> None:
     app = replace(DEMO, metrics=(Metric("t", pattern, "s"),))
@@ -401,9 +395,7 @@ def test_a_check_reads_what_the_program_printed(tmp_path: Path) -> None:
     assert check_failure("true", printed=printed) == ""
 
 
-def test_a_check_is_no_shell_line_and_has_the_programs_environment_and_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_check_is_no_shell_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     says = '[ "$1" = \'two  words; exit 3\' ] && [ "$OF" = here ]'
     write_program(tmp_path / "verify.sh", f"#!/bin/sh\n{says}\n")
     monkeypatch.chdir(tmp_path)
@@ -429,9 +421,7 @@ while os.read(command, 4096):
 
 
 @pytest.mark.parametrize("number", [errno.EAGAIN, errno.EMFILE, errno.ENFILE, errno.ENOMEM])
-def test_a_check_that_the_host_could_not_start_for_a_while_has_not_failed(
-    number: int, tmp_path: Path
-) -> None:
+def test_a_check_that_lacks_a_process_is_no_failure(number: int, tmp_path: Path) -> None:
     text = REFUSED_WITNESS.format(python=sys.executable, number=number)
     refused = write_program(tmp_path / "witness", text)
     with pytest.raises(ShortageError, match=f"cannot be started: {os.strerror(number)}"):

@@ -97,9 +97,7 @@ def test_ranks_are_proved_where_their_mapping_puts_them(mpi: str, program: Path)
         assert sum(team.cpu_s or 0 for team in seen.teams) == pytest.approx(seen.ending.cpu_s)
 
 
-def test_runtimes_that_bind_every_rank_to_the_same_first_cpu_are_caught(
-    mpi: str, program: Path, tmp_path: Path
-) -> None:
+def test_ranks_on_the_same_first_cpu_are_caught(mpi: str, program: Path, tmp_path: Path) -> None:
     # As where a shell's start-up file sets it: the launcher binds nothing, the runtime does.
     binds = f'#!/bin/sh\nOMP_PROC_BIND=true exec {program} "$@"\n'
     trap = write_program(tmp_path / "trap", binds)
@@ -123,9 +121,7 @@ def test_counters_are_of_all_ranks_and_not_of_the_launcher(mpi: str, program: Pa
     assert seen.facts["ranks.launcher_cpu_s"] < (seen.ending.cpu_s or 0) / 4
 
 
-def test_ranks_are_run_beside_many_open_files_and_as_their_line_says(
-    mpi: str, program: Path
-) -> None:
+def test_ranks_run_beside_open_files_and_from_a_pasted_line(mpi: str, program: Path) -> None:
     job = Job(mpi, program, PINNED, "0.01")
     with many_open_files():
         assert job.run().stdout == "2 ranks, 2 threads\n"

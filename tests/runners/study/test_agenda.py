@@ -146,9 +146,7 @@ def repetitions(records: list[Record]) -> int:
     ("first", "most", "looks"),
     [(5, 80, [5, 10, 20, 40, 80]), (5, 50, [5, 10, 20, 40, 50]), (3, 3, [3]), (4, 7, [4, 7])],
 )
-def test_results_are_looked_at_whenever_their_number_has_doubled(
-    first: int, most: int, looks: list[int]
-) -> None:
+def test_results_are_looked_at_when_doubled(first: int, most: int, looks: list[int]) -> None:
     assert looks_of(first, most) == looks
 
 
@@ -156,9 +154,7 @@ def test_results_are_looked_at_whenever_their_number_has_doubled(
     ("decided_after", "made", "looks"),
     [(1, 5, [5]), (6, 10, [5, 10]), (20, 20, [5, 10, 20]), (10_000, 40, [5, 10, 20])],
 )
-def test_it_ends_with_the_look_that_decides(
-    decided_after: int, made: int, looks: list[int]
-) -> None:
+def test_it_ends_with_the_deciding_look(decided_after: int, made: int, looks: list[int]) -> None:
     world = steady(decided_after)
     assert repetitions(world.ran()) == made
     # After the last repetition nothing is left to decide about.

@@ -205,9 +205,7 @@ def test_the_window_of_energy_is_the_program_s_own(tmp_path: Path, node: Node) -
     until(lambda: beside_s() < 0.1)
 
 
-def test_each_combination_of_settings_has_an_idle_power_of_its_own(
-    tmp_path: Path, node: Node
-) -> None:
+def test_each_combination_of_settings_has_an_idle_power(tmp_path: Path, node: Node) -> None:
     factors = SettingFactors(epp=("performance", "power"))
     progress = Quiet()
     run(study_of(tmp_path, DRAW, settings=factors, repetitions=1), node, tmp_path, progress)
@@ -318,9 +316,7 @@ def test_without_energy_no_time_is_spent_on_idling(tmp_path: Path) -> None:
             assert "/sys/class/powercap is missing" in record["unavailable"][name]
 
 
-def test_an_interrupt_ends_an_idle_measurement_and_loses_nothing(
-    tmp_path: Path, node: Node
-) -> None:
+def test_an_interrupt_ends_idling_and_loses_nothing(tmp_path: Path, node: Node) -> None:
     class Impatient(Quiet):
         """A user who presses Ctrl-C when he is told to wait."""
 
@@ -383,9 +379,7 @@ def test_a_cool_study_runs_without_waiting(tmp_path: Path, warm: Node) -> None:
     assert progress.waits == []
 
 
-def test_a_continued_study_waits_for_the_first_attempts_temperature(
-    tmp_path: Path, warm: Node
-) -> None:
+def test_a_second_attempt_waits_for_the_firsts_temperature(tmp_path: Path, warm: Node) -> None:
     study = gated(tmp_path)
     # Ctrl-C while it waits records nothing and loses nothing.
     for progress in (StopsAfterOne(), StopsWaiting()):

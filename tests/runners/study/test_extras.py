@@ -101,9 +101,7 @@ def sampling(commands: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.usefixtures("sampling")
-def test_each_case_has_a_file_with_its_lines_and_nothing_else_stays(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_each_case_has_a_file_and_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     temporary, users = tmp_path / "temporary", tmp_path / "users"
     for folder in (temporary, users):
         folder.mkdir()

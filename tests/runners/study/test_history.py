@@ -49,9 +49,7 @@ def test_runs_of_all_nodes_count_and_warm_up_runs_of_ones_own(tmp_path: Path) ->
         read_history(tmp_path, STUDY, "other", "n4", "split-there")
 
 
-def test_all_that_a_next_attempt_asks_of_earlier_runs_comes_from_one_reading(
-    tmp_path: Path,
-) -> None:
+def test_one_reading_tells_all_of_earlier_runs(tmp_path: Path) -> None:
     write(
         tmp_path,
         ("n1", 1, {"energy_pkg_j": 5.0, "metrics": {"n": 1.0}}),
@@ -192,9 +190,7 @@ def told(folder: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), StoppedError("time is up"), None])
-def test_nothing_is_left_of_an_attempt_that_its_user_was_told_of(
-    tmp_path: Path, error: BaseException | None
-) -> None:
+def test_nothing_is_left_of_a_told_attempt(tmp_path: Path, error: BaseException | None) -> None:
     try:
         attempt(tmp_path, error)
     except (KeyboardInterrupt, StoppedError) as passed:
@@ -248,9 +244,7 @@ def test_the_number_of_an_attempt_without_records_is_used_again(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("content", [b"", b"\0" * 2048, b"[]", b'{"pid": "1"}', b"{" * 5000])
-def test_a_file_that_a_power_cut_has_emptied_still_tells_the_attempt(
-    tmp_path: Path, content: bytes
-) -> None:
+def test_a_file_after_a_power_cut_tells_the_attempt(tmp_path: Path, content: bytes) -> None:
     (tmp_path / f"n-0004{SUFFIX}").write_bytes(content)
     unknown = "attempt 4 did not end well, and its file does not tell how, here: 0 runs of it kept"
     assert told(tmp_path) == [unknown]
@@ -272,9 +266,7 @@ def test_an_attempt_that_cannot_tell_why_it_gave_up_was_not_ended_from_outside(
 
 
 @pytest.mark.parametrize("text", ["xxx", "äöü", "𝄞𝄞𝄞", '"\\"', "\0\udcff\t\x1b"])
-def test_the_reason_needs_no_file_and_no_room_on_the_disk(
-    tmp_path: Path, at_end: ExitStack, text: str
-) -> None:
+def test_the_reason_needs_no_file_and_no_room(tmp_path: Path, at_end: ExitStack, text: str) -> None:
     shard = at_end.enter_context(closing(Shard(tmp_path, NODE)))
     with ExitStack() as short, pytest.raises(StudyError), attempt_marker(shard.path, NODE, TREE):
         (path,) = tmp_path.glob(f"*{SUFFIX}")

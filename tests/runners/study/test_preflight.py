@@ -126,9 +126,7 @@ def test_a_cpu_that_goes_offline_while_settings_are_made_is_the_reason(tmp_path:
         (THP, "[always] madvise never", "transparent hugepages were 'madvise', now 'always'"),
     ],
 )
-def test_no_case_runs_while_what_concerns_the_whole_node_is_switched(
-    recorded: Node, path: str, text: str, told: str
-) -> None:
+def test_no_case_runs_on_a_switched_node(recorded: Node, path: str, text: str, told: str) -> None:
     preflight, switching = Preflight(recorded), Preflight(recorded, {"turbo"})
     before = (recorded.root / path).read_text()
     write(recorded.root, path, text)
