@@ -245,6 +245,7 @@ RAN = "Job run at Sat Nov 21 at 23:04 on (vm:ncpus=2) and"
 NEVER = "Can Never Run: Insufficient amount of resource: ncpus (R: 64 A: 2 T: 2)"
 TOO_LONG = RAN.replace("23:04", "23:01") + " exceeded resource walltime, Exit_status -29"
 NO_CORES = "unsatisfiable request: need 1 slot(s) of 1 core(s), only 0 such slot(s) available"
+NO_HISTORY = "qstat: PBS is not configured to maintain job history 24.vm"
 ALONE = json.loads((DATA / "batch/flux/jobs.json").read_text())["jobs"][-1]
 # Script, jobs and their workers, and of each worker: id, state, node, reason.
 ANSWERED = {
@@ -298,6 +299,13 @@ ANSWERED = {
         f"11[1].vm queued - {BEGAN}",
         "24.vm ended - PBS knows it no longer",
     ),
+    # It is asked again without it.
+    "pbs, without history": (
+        f"[ $1 != -x ] || {{ echo '{NO_HISTORY}' >&2; exit 0; }}\n"
+        "[ $1 = -f ] && echo 'Job Id: 24.vm|job_state=R|exec_host=n1/0*8'",
+        "24.vm",
+        "24.vm running n1 ",
+    ),
     "flux": (
         recorded("flux/jobs.json") + "; echo 'JobID 99 unknown' >&2",
         "ƒaznXod ƒTL2FGB ƒPEpEB1 ƒXErMNw ƒKwZppX ƒGTwWVd ƒ2i",
@@ -339,32 +347,30 @@ ANSWERS = {
 }
 
 
-@pytest.mark.parametrize(
-    ("system", "state", "words"),
-    [
-        ("slurm", "queued", ["CONFIGURING", "REQUEUED"]),
-        ("slurm", "held", ["SUSPENDED", "SPECIAL_EXIT"]),
-        ("slurm", "running", ["COMPLETING"]),
-        ("slurm", "ended", ["TIMEOUT", "NODE_FAIL", "PREEMPTED", "OUT_OF_MEMORY"]),
-        ("slurm", "unknown", ["SOMETHING_NEW"]),
-        ("pbs", "queued", ["Q", "W"]),
-        ("pbs", "held", ["S"]),
-        ("pbs", "running", ["E"]),
-        ("pbs", "ended", ["X"]),
-        ("pbs", "unknown", ["M", "B", "", "RR"]),
-        ("flux", "queued", ["DEPEND", "PRIORITY", "SCHED"]),
-        ("flux", "running", ["RUN", "CLEANUP"]),
-        ("flux", "ended", ["INACTIVE"]),
-        ("flux", "unknown", ["NEWS"]),
-    ],
-)
-def test_a_state_is_what_the_worker_may_still_do(
-    commands: Path, system: str, state: str, words: list[str]
-) -> None:
-    for word in words:
+STATES = {
+    "slurm": {
+        **dict.fromkeys(("CONFIGURING", "REQUEUED"), "queued"),
+        **dict.fromkeys(("SUSPENDED", "SPECIAL_EXIT"), "held"),
+        **dict.fromkeys(("TIMEOUT", "NODE_FAIL", "PREEMPTED", "OUT_OF_MEMORY"), "ended"),
+        **{"COMPLETING": "running", "SOMETHING_NEW": "unknown"},
+    },
+    "pbs": {
+        **{"Q": "queued", "W": "queued", "S": "held", "E": "running", "X": "ended"},
+        **dict.fromkeys(("M", "B", "", "RR"), "unknown"),
+    },
+    "flux": {
+        **dict.fromkeys(("DEPEND", "PRIORITY", "SCHED"), "queued"),
+        **{"RUN": "running", "CLEANUP": "running", "INACTIVE": "ended", "NEWS": "unknown"},
+    },
+}
+
+
+@pytest.mark.parametrize("system", STATES)
+def test_a_state_is_what_the_worker_may_still_do(commands: Path, system: str) -> None:
+    for word, state in STATES[system].items():
         script = f"cat <<'E'\n{ANSWERS[system].format(word)}\nE"
         (found,) = polled(commands, system, script, JOBS[system][0])
-        assert found.state == state
+        assert found.state == state, word
         if system == "flux":
             assert (found.reason == "afterany=ƒ1") == (state in ("queued", "running"))
         else:
@@ -416,17 +422,6 @@ def test_one_question_is_asked_for_all_jobs_whatever_a_user_has_set(
     open_system(system).poll(JOBS[system])
     assert arguments(told) == [question]
     assert ("SQUEUE_STATES=" in (commands / "env").read_text()) == (system != "slurm")
-
-
-def test_a_pbs_server_without_history_is_asked_without_it(commands: Path) -> None:
-    no_history = "qstat: PBS is not configured to maintain job history 24.vm"
-    script = (
-        f"[ $1 != -x ] || {{ echo '{no_history}' >&2; exit 0; }}\n"
-        "echo 'Job Id: 24.vm|job_state=R|exec_host=n1/0*8'"
-    )
-    told = install_recorder(commands, "qstat", script)
-    assert open_system("pbs").poll(JOBS["pbs"][:1]) == [JobState(0, "24.vm", "running", "", "n1")]
-    assert [call[0] for call in arguments(told)] == ["-x", "-f"]
 
 
 @pytest.mark.parametrize(

@@ -31,9 +31,6 @@ from tests.support.studies import two_cpus, write_program
 from tests.support.tools import ROOT, need_tool
 from tests.support.wait import HANG_S, until
 
-needs_two_cpus = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two CPUs")
-
-
 OMP = {"OMP_NUM_THREADS": "2", "OMP_DYNAMIC": "false", "OMP_WAIT_POLICY": "passive"}
 
 
@@ -515,7 +512,6 @@ SELF_PLACED = [
 ]
 
 
-@needs_two_cpus
 @pytest.mark.parametrize(("name", "binding", "mapping", "own", "threads", "verdict"), SELF_PLACED)
 def test_programs_that_place_themselves_are_told_from_those_that_do_not(
     *, placed: str, looks: Path, name: str, binding: str, mapping: str, own: str, threads: int,
@@ -533,7 +529,6 @@ def test_programs_that_place_themselves_are_told_from_those_that_do_not(
         assert proof.verdict == verdict, (proof, seen.threads)
 
 
-@needs_two_cpus
 def test_a_smaller_team_is_told_from_one_that_was_not_met(placed: str, looks: Path) -> None:
     seen = run_placed([placed, "reexecute"], two_cpus(), looks, HANG_S)
     proof = proof_of(seen, "none", two_cpus(), 2)
@@ -544,7 +539,6 @@ def test_a_smaller_team_is_told_from_one_that_was_not_met(placed: str, looks: Pa
         assert (proof.verdict, proof.reason) == ("violated", "only 1 of 2 threads ran")
 
 
-@needs_two_cpus
 def test_cpu_time_is_that_of_all_processes_that_came_of_a_program(placed: str, looks: Path) -> None:
     seen = run_placed([placed, "daemonise"], two_cpus(), looks, HANG_S)
     assert seen.ending.cpu_s is not None and seen.ending.cpu_s >= 0.5
