@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import threading
 import time
 from collections import Counter
@@ -205,30 +204,6 @@ def test_the_window_of_energy_is_the_program_s_own(tmp_path: Path, node: Node) -
     until(lambda: beside_s() < 0.1)
 
 
-def test_each_combination_of_settings_has_an_idle_power(tmp_path: Path, node: Node) -> None:
-    factors = SettingFactors(epp=("performance", "power"))
-    progress = Quiet()
-    run(study_of(tmp_path, DRAW, settings=factors, repetitions=1), node, tmp_path, progress)
-    idle_w = {}
-    for idle in records(tmp_path, "idle"):
-        assert (idle["governor"], idle["governor_read"]) == ("current", "powersave")
-        assert idle["duration_s"] == 0.2 <= idle["energy_window_s"]
-        # 20 W, as far as others let the node draw it.
-        drawn_j = idle["power_pkg_w"] * idle["energy_window_s"]
-        assert drawn_j * 1e6 == pytest.approx(round(drawn_j * 1e6 / STEP_UJ) * STEP_UJ)
-        assert drawn_j > 0
-        assert "case_id" not in idle
-        assert idle["unavailable"]["power_dram_w"] == "no dram energy counter on this node"
-        idle_w[idle["settings"]["epp"]] = idle["power_pkg_w"]
-    runs = [(r["settings"]["epp"], r["idle_power_w"]) for r in records(tmp_path, "ok")]
-    assert sorted(runs) == sorted(idle_w.items())
-    # Each is measured before the first run.
-    assert [r["status"] for r in records(tmp_path)] == ["idle", "ok", "idle", "ok"]
-    assert sorted(progress.waits) == [
-        f"idle measurement, 0.2 s, governor current, EPP {epp}" for epp in ("performance", "power")
-    ]
-
-
 def test_runs_and_idle_measurements_have_the_energy_of_each_core_kind(
     tmp_path: Path, node: Node, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -275,8 +250,13 @@ def test_energy_that_is_not_known_has_its_reason_in_every_run(
         assert not {name for name in (*record, *record["unavailable"]) if "gate" in name}
 
 
-def test_a_repeated_idle_measurement_serves_the_runs_after_it(tmp_path: Path, node: Node) -> None:
-    study = study_of(tmp_path, DRAW, repetitions=5, idle_power=IdlePower(0.1, every=2))
+# When one is due, and for which settings, is in tests/runners/measure/energy/test_idle.py.
+def test_idle_power_is_a_record_of_its_own_for_the_runs_after_it(
+    tmp_path: Path, node: Node
+) -> None:
+    epp = SettingFactors(epp=("performance",))
+    idle_power = IdlePower(0.1, every=2)
+    study = study_of(tmp_path, DRAW, repetitions=5, idle_power=idle_power, settings=epp)
     progress = Quiet()
     run(study, node, tmp_path, progress)
     made = records(tmp_path)
@@ -285,23 +265,24 @@ def test_a_repeated_idle_measurement_serves_the_runs_after_it(tmp_path: Path, no
     for record in made:
         power = record["power_pkg_w"] if record["status"] == "idle" else power
         assert record["status"] == "idle" or record["idle_power_w"] == power
+    idle = made[0]
+    assert (idle["governor"], idle["governor_read"]) == ("current", "powersave")
+    assert idle["settings"] == {"epp": "performance"}
+    assert idle["duration_s"] == 0.1 <= idle["energy_window_s"]
+    # 20 W, as far as others let the node draw it.
+    drawn_j = idle["power_pkg_w"] * idle["energy_window_s"]
+    assert drawn_j * 1e6 == pytest.approx(round(drawn_j * 1e6 / STEP_UJ) * STEP_UJ)
+    assert drawn_j > 0
+    assert "case_id" not in idle
+    assert idle["unavailable"]["power_dram_w"] == "no dram energy counter on this node"
+    wait = "idle measurement, 0.1 s, governor current, EPP performance"
+    assert progress.waits == [wait] * 3
     # Before the first run two measurements are still to come, before the last none.
     first, last = progress.left_s[0], progress.left_s[-1]
     assert first is not None and first > 2 * 0.1
     # What was expected of the last run is the mean of those before it.
     *before, _ = records(tmp_path, "ok")
     assert last == pytest.approx(fmean(record["elapsed_s"] for record in before) + OVERHEAD_S)
-
-
-def test_a_second_attempt_measures_anew_and_repeats_no_run(tmp_path: Path, node: Node) -> None:
-    study = study_of(tmp_path, DRAW, repetitions=1)
-    run(study, node, tmp_path)
-    for _ in range(2):
-        # The second time nothing is left, so nothing is measured.
-        run(replace(study, repetitions=3), node, tmp_path)
-    made = [(r["attempt"], r["status"], r.get("repetition")) for r in records(tmp_path)]
-    first = [(1, "idle", None), (1, "ok", 1)]
-    assert made == [*first, (2, "idle", None), (2, "ok", 2), (2, "ok", 3)]
 
 
 def test_without_energy_no_time_is_spent_on_idling(tmp_path: Path) -> None:
@@ -314,26 +295,6 @@ def test_without_energy_no_time_is_spent_on_idling(tmp_path: Path) -> None:
         assert not names & set(record)
         for name in names:
             assert "/sys/class/powercap is missing" in record["unavailable"][name]
-
-
-def test_an_interrupt_ends_idling_and_loses_nothing(tmp_path: Path, node: Node) -> None:
-    class Impatient(Quiet):
-        """A user who presses Ctrl-C when he is told to wait."""
-
-        def waiting(self, reason: str) -> None:
-            super().waiting(reason)
-            interrupt.start()
-
-    interrupt = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
-    study = study_of(tmp_path, DRAW, idle_power=IdlePower(600.0))
-    began = time.monotonic()
-    with pytest.raises(KeyboardInterrupt):
-        run(study, node, tmp_path, Impatient())
-    interrupt.join()
-    assert time.monotonic() - began < HANG_S
-    assert records(tmp_path) == []
-    run(replace(study, idle_power=None), node, tmp_path)
-    assert len(records(tmp_path, "ok")) == 2
 
 
 @pytest.fixture
@@ -366,19 +327,6 @@ class StopsWaiting(Quiet):
         raise KeyboardInterrupt(reason)
 
 
-def test_a_cool_study_runs_without_waiting(tmp_path: Path, warm: Node) -> None:
-    progress = Quiet()
-    run(gated(tmp_path), warm, tmp_path, progress)
-    made = records(tmp_path, "ok")
-    assert len(made) == 2
-    for record in made:
-        assert record["gate_reached"] is True
-        assert 0 <= record["gate_wait_s"] < 2
-        for name in ("temperature_reference_c", "temperature_before_c"):
-            assert record[name] == {"package 0": 45.0}
-    assert progress.waits == []
-
-
 def test_a_second_attempt_waits_for_the_firsts_temperature(tmp_path: Path, warm: Node) -> None:
     study = gated(tmp_path)
     # Ctrl-C while it waits records nothing and loses nothing.
@@ -391,6 +339,8 @@ def test_a_second_attempt_waits_for_the_firsts_temperature(tmp_path: Path, warm:
     run(study, warm, tmp_path, patient)
     first, second = records(tmp_path, "ok")
     assert first["attempt"] == 1 < second["attempt"]
+    assert first["gate_reached"] is True and "temperature_before_c" in first
+    assert first["temperature_reference_c"] == {"package 0": 45.0}
     assert second["temperature_reference_c"] == first["temperature_reference_c"]
     assert second["gate_reached"] is False
     assert 0.2 <= second["gate_wait_s"] < 5
