@@ -34,11 +34,10 @@ from runners.placement.thread_trace import Stay, ThreadTrace
 from runners.plan.launch import Launch
 from runners.records.status import FINAL
 from tests.runners.cases import DEMO, SMALL, case, observation
-from tests.support.cli import pinstudy
 from tests.support.limits import no_more_files
 from tests.support.processes import wait_until_gone
 from tests.support.programs import witness
-from tests.support.studies import records, write_app, write_program, write_study
+from tests.support.studies import write_program
 from tests.support.tools import ROOT
 from tests.support.wait import HANG_S, until
 
@@ -245,32 +244,6 @@ def test_a_pattern_that_would_never_be_decided_costs_seconds_and_says_so(
         assert "was not decided within 0.2 s of CPU time" in why
     assert time.process_time() - began < 5
     assert signal.getitimer(signal.ITIMER_VIRTUAL) == (0.0, 0.0)
-
-
-def test_what_a_run_wrote_is_read_and_nothing_is_left(tmp_path: Path) -> None:
-    program = write_program(
-        tmp_path / "solver",
-        "#!/bin/sh\npwd > where\necho rating=42.5 > result-1.txt\necho rating=1 > other.txt\n"
-        "echo printed\n",
-    )
-    write_app(
-        *(tmp_path, "solver", program, {"small": {"arguments": ""}}),
-        writes="result-*.txt",
-        metrics={
-            "rating": {"pattern": "rating=([0-9.]+)", "unit": "Gflop/s", "better": "higher"},
-            "bandwidth": {"pattern": "B/W=([0-9.]+)", "unit": "GB/s"},
-        },
-        check={"command": ["/bin/sh", "-c", "grep -q printed"]},
-    )
-    write_study(tmp_path, "writes", "solver", "small")
-    before = set(tmp_path.iterdir())
-    pinstudy(tmp_path, "run", "writes.yaml", status=0)
-    (run,) = records(tmp_path)
-    assert run["metrics"] == {"rating": 42.5}
-    assert list(run["metric_units"].items()) == [("rating", "Gflop/s"), ("bandwidth", "GB/s")]
-    assert run["metric_better"] == {"rating": "higher"}
-    assert "B/W" in run["unavailable"]["metrics.bandwidth"]
-    assert set(tmp_path.iterdir()) - before == {tmp_path / "results"}
 
 
 def test_only_files_of_the_folder_itself_are_read_and_the_folder_is_removed(tmp_path: Path) -> None:

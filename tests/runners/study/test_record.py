@@ -16,9 +16,10 @@ from typing import Any
 import pytest
 
 from base.reading import Reading
-from configs.app import Size
+from configs.app import Check, Metric, Size
 from configs.study import AppChoice
 from runners.execution.witness import Ending
+from runners.node.node import open_node
 from runners.node.topology import flat_topology
 from runners.placement.thread_trace import Stay, ThreadTrace
 from runners.plan.case import loop_fields
@@ -37,6 +38,7 @@ from runners.study.runner import Runner
 from runners.study.summary import PlanSummary
 from tests.runners import cases
 from tests.runners.study.made_node import MadeEngine, MadeNode, NothingBetween, Quiet, origin_of
+from tests.runners.study.test_energy import records, run, study_of
 
 HIGH, LOW = {"package-0": {"pl1_w": 125.0}}, {"package-0": {"pl1_w": 45.0}}
 LAUNCH = Launch((), ("program",), {"LD_PRELOAD": "x.so", "HOME": "/"}, {}, ())
@@ -117,6 +119,30 @@ def test_the_record_says_that_a_program_takes_no_schedule_and_keeps_its_id() -> 
     assert loop_fields(with_loops) == {}
     assert with_loops.case_id == cases.case().case_id
     assert loop_fields(replace(with_loops, build=cases.SERIAL)) == {"no_schedule": True}
+
+
+WRITES = "pwd > where; echo rating=42.5 > result-1.txt; echo rating=1 > other.txt; echo printed"
+
+
+def test_what_a_run_wrote_is_read_and_nothing_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "users").mkdir()
+    monkeypatch.chdir(tmp_path / "users")
+    study = study_of(tmp_path, WRITES, idle_power=None, repetitions=1)
+    rating = Metric("rating", "rating=([0-9.]+)", "Gflop/s", better="higher")
+    metrics = (rating, Metric("bandwidth", "B/W=([0-9.]+)", "GB/s"))
+    check = Check(command=("/bin/sh", "-c", "grep -q printed"))
+    (choice,) = study.apps
+    app = replace(choice.app, writes="result-*.txt", metrics=metrics, check=check)
+    run(replace(study, apps=(replace(choice, app=app),)), open_node(Path("/")), tmp_path)
+    (record,) = records(tmp_path, "ok")
+    assert record["metrics"] == {"rating": 42.5}
+    units = [("rating", "Gflop/s"), ("bandwidth", "GB/s")]
+    assert list(record["metric_units"].items()) == units
+    assert record["metric_better"] == {"rating": "higher"}
+    assert "B/W" in record["unavailable"]["metrics.bandwidth"]
+    assert not list((tmp_path / "users").iterdir())
 
 
 class Calls(Quiet):
