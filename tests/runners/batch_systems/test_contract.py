@@ -103,7 +103,7 @@ def test_a_job_asks_for_all_that_is_wanted_and_for_no_more(
 @pytest.mark.parametrize(
     ("system", "job", "queue", "expected"),
     [
-        ("slurm", {"workers": 4}, {"most_at_once": 4}, ["--array=0-3"]),
+        ("slurm", {"workers": 2}, {"most_at_once": 2}, ["--array=0-1"]),
         # A limit is never cut; a longer job is warned earlier, but not more than ten minutes.
         ("slurm", {}, {"time_limit_s": 60.2}, ["--time=0:01:01"]),
         ("slurm", {}, {"time_limit_s": 60}, ["--time=0:01:00", "--signal=B:USR1@15"]),
@@ -326,9 +326,7 @@ ANSWERED = {
 
 
 @pytest.mark.parametrize(("system", "answered"), ANSWERED.items(), ids=ANSWERED)
-def test_answers_are_read_as_the_states_of_jobs(
-    commands: Path, system: str, answered: tuple[str, ...]
-) -> None:
+def test_answers_are_read_as_states(commands: Path, system: str, answered: tuple[str, ...]) -> None:
     script, jobs, *states = answered
     asked, first = [], 0
     for job_id, _, workers in (job.partition("*") for job in jobs.split()):
@@ -398,9 +396,7 @@ AWAY = "Unable to contact slurm controller (connect failure)"
         ("pbs", "echo 'qstat: 24.vm2 Job has finished, use -x' >&2; exit 153", "24.vm2"),
     ],
 )
-def test_what_cannot_be_read_is_unknown(
-    commands: Path, system: str, script: str, reason: str
-) -> None:
+def test_an_unread_answer_is_unknown(commands: Path, system: str, script: str, reason: str) -> None:
     (found,) = polled(commands, system, script, JOBS[system][0])
     assert found.state == "unknown"
     assert reason in found.reason
@@ -467,9 +463,7 @@ HERE, THERE = Submitted("41", 0, 1), Submitted("41;there", 1, 1)
 ARRAY_THERE = Submitted("42;there", 2, 2)
 
 
-def test_each_cluster_is_asked_for_its_jobs(
-    commands: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_each_cluster_is_asked_apart(commands: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # What a user has set for all commands must not move a job that is here.
     monkeypatch.setenv("SLURM_CLUSTERS", "there")
     told = install_recorder(commands, "squeue", CLUSTERS)

@@ -128,10 +128,12 @@ def test_modules_are_loaded_and_the_view_comes_first_on_the_path(tmp_path: Path)
     view = tmp_path / "a view"
     (view / "bin").mkdir(parents=True)
     queue = queue_of("slurm", modules=("gcc/13.2", "likwid"), spack_view=str(view))
-    job = job_of(tmp_path, command=(sys.executable, "-c", TELL + "; sys.exit(3)"))
+    # Who called sudo is not the worker's user.
+    ends = "; sys.exit(4 if 'SUDO_UID' in os.environ else 3)"
+    job = job_of(tmp_path, command=(sys.executable, "-c", TELL + ends))
     module = 'module() { echo "module $*"; }; export -f module\n'
     script = open_system("slurm").script(queue, job)
-    done = run(module + script, PATH="/own/tools:/usr/bin:/bin")
+    done = run(module + script, PATH="/own/tools:/usr/bin:/bin", SUDO_UID="1")
     assert done.stdout.splitlines() == [
         "module load gcc/13.2",
         "module load likwid",

@@ -186,9 +186,7 @@ def bound_team(
 
 @pytest.mark.parametrize(("binding", "threads"), [("pin", 2), ("set", 2), ("pin", 1)])
 @pytest.mark.parametrize("mechanism", ["kmp-affinity", "kmp-hw-subset"])
-def test_libomp_follows_its_own_words(
-    bound: Team, mechanism: str, binding: str, threads: int
-) -> None:
+def test_libomp_follows_its_words(bound: Team, mechanism: str, binding: str, threads: int) -> None:
     assert bound("libomp", "pcores", binding, mechanism, threads=threads) == Proof("proved")
 
 
@@ -214,9 +212,7 @@ PLACES = {"threads": 2, "cores": 2, "sockets": 1, "ll_caches": 1}
 
 @pytest.mark.parametrize("runtime", ["libgomp", "libomp"])
 @pytest.mark.parametrize("name", PLACES)
-def test_places_by_name_are_proved_if_they_are_the_same(
-    bound: Team, runtime: str, name: str
-) -> None:
+def test_places_by_name_are_proved_if_the_same(bound: Team, runtime: str, name: str) -> None:
     both = two_cpus()
     meant = {(cpu,) for cpu in both} if PLACES[name] == 2 else {tuple(sorted(both))}
     # In virtual machines libomp may find other caches, by CPUID, than the kernel's files show.

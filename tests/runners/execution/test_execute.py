@@ -427,9 +427,7 @@ def test_places_are_proved_with_both_runtimes(looks: Path, runtime: str) -> None
 
 @pytest.mark.parametrize("runtime", ["libgomp", "libomp"])
 @pytest.mark.parametrize("is_invalid", [False, True], ids=["outside the mask", "invalid"])
-def test_a_runtime_that_ignores_places_is_caught(
-    looks: Path, runtime: str, is_invalid: bool
-) -> None:
+def test_a_runtime_ignoring_places_is_caught(looks: Path, runtime: str, is_invalid: bool) -> None:
     first, second = two_cpus()
     # libgomp binds to places of its own choice instead of invalid ones, libomp runs unbound.
     wanted = (4094, 4095) if is_invalid else (first, second)

@@ -184,9 +184,7 @@ def test_an_unexpected_metric_fails_the_check(size: Size, stdout: str, reason: s
         (r"( \d+) s", {"12 13 s": 13.0}),
     ],
 )
-def test_a_number_is_read_whole_or_not_at_all(
-    pattern: str, values: dict[str, float | None]
-) -> None:
+def test_a_number_is_read_whole_or_not(pattern: str, values: dict[str, float | None]) -> None:
     app = replace(DEMO, metrics=(Metric("t", pattern, "s"),))
     for stdout, value in values.items():
         found, absent = read_metrics(case(app=app), seen(stdout=stdout))

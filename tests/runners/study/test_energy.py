@@ -251,9 +251,7 @@ def test_energy_that_is_not_known_has_its_reason_in_every_run(
 
 
 # When one is due, and for which settings, is in tests/runners/measure/energy/test_idle.py.
-def test_idle_power_is_a_record_of_its_own_for_the_runs_after_it(
-    tmp_path: Path, node: Node
-) -> None:
+def test_idle_power_is_a_record_for_the_runs_after_it(tmp_path: Path, node: Node) -> None:
     epp = SettingFactors(epp=("performance",))
     idle_power = IdlePower(0.1, every=2)
     study = study_of(tmp_path, DRAW, repetitions=5, idle_power=idle_power, settings=epp)

@@ -124,9 +124,7 @@ def test_the_record_says_that_a_program_takes_no_schedule_and_keeps_its_id() -> 
 WRITES = "pwd > where; echo rating=42.5 > result-1.txt; echo rating=1 > other.txt; echo printed"
 
 
-def test_what_a_run_wrote_is_read_and_nothing_is_left(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_runs_files_are_read_and_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "users").mkdir()
     monkeypatch.chdir(tmp_path / "users")
     study = study_of(tmp_path, WRITES, idle_power=None, repetitions=1)
