@@ -1,26 +1,37 @@
-"""The published layout: the columns, order and digits of Galante and Oyamada's tables 3 to 10."""
+"""Layouts: Galante and Oyamada's columns with their digits, and tables that fit a terminal."""
 
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import pytest
-from syrupy.assertion import SnapshotAssertion
 
+from analysis.format.styles import render
 from analysis.format.table import Table
-from analysis.measures import Stats
+from analysis.format.terminal import terminal_text
+from analysis.measures import MEASURES, Stats
 from analysis.published import names, publication
 from analysis.records.runs import read_runs
 from analysis.results.case import Case
+from analysis.results.sources import open_results
 from analysis.results.summarise import summarise
 from analysis.tables.layouts import LayoutName
-from analysis.tables.means import make_tables, render, tables_of_cases
-from tests.analysis.tables.test_means import doubtful
+from analysis.tables.means import (
+    Choice,
+    NodeCases,
+    make_tables,
+    named_nodes,
+    node_of,
+    tables_of_cases,
+    tables_of_nodes,
+)
 from tests.analysis.tables.test_vm_tables import guest
-from tests.support.golden import GoldenFile
 from tests.support.results import (
     MAPPINGS,
     Record,
@@ -29,9 +40,12 @@ from tests.support.results import (
     notes_of,
     record,
     summary,
+    without,
     write,
 )
+from tests.support.tools import ROOT
 
+PUBLICATION = "published:galante-2025"
 COLUMNS = [
     "test case #", "mapping", "governor", "time mean (s)", "time std (s)", "frequency mean (GHz)",
     "CPU migrations", "cache misses", "energy package (J)",
@@ -59,19 +73,26 @@ def titles(table: Table) -> list[str]:
     return [column.title for column in table.columns]
 
 
-def test_what_was_not_measured_and_guests_that_look_alike_are_told_there_too(
-    tmp_path: Path, snapshot: SnapshotAssertion
+def test_the_published_layout_tells_what_is_missing_and_which_guests_look_alike(
+    tmp_path: Path,
 ) -> None:
     inside = {"mapping": "ecores-pin", "case_id": "inside", "case_number": 2}
-    of_guests = [guest(n, r, elapsed_s=18.0 + r) for n in (1, 3) for r in (1, 2)]
-    outside = {"case_id": "outside"}
-    alike = [guest(1, r, threads=2, **of) for of in (outside, inside) for r in (1, 2)]
-    on_node = published(tmp_path / "node", doubtful())
-    in_guests = published(tmp_path / "guests", [*of_guests, *alike])
+    alike = [guest(1, r, **fields) for fields in ({"case_id": "outside"}, inside) for r in (1, 2)]
+    runs = [record(1, 1), without(["cache_misses"], "perf: refused", number=2)]
 
-    text = render([*on_node, *in_guests], "text")
+    (on_node,) = published(tmp_path / "node", [*runs, left_out(4, "no E-cores here")])
+    (in_guests,) = published(tmp_path / "guests", alike)
 
-    assert text == snapshot(extension_class=GoldenFile)
+    assert titles(on_node) == COLUMNS
+    assert cells_by_title(on_node, 1)["cache misses"] == "n/a (b)"
+    assert cells_by_title(on_node, 2)["time mean (s)"] == "left out (c)"
+    assert notes_of(on_node)[1:] == ["perf: refused", "left out: no E-cores here"]
+    assert titles(in_guests) == COLUMNS_OF_GUESTS
+    assert in_guests.cells == (("lulesh", "4", "8", "unpinned", "45.000", "0.000"),) * 2
+    assert notes_of(in_guests) == [
+        "row 1 is #1: unpinned in the guest, governor performance",
+        "row 2 is #2: ecores-pin in the guest, governor performance",
+    ]
 
 
 def rows(number: str) -> list[dict[str, str]]:
@@ -84,15 +105,14 @@ def rows(number: str) -> list[dict[str, str]]:
 @pytest.mark.parametrize("number", range(3, 11))
 def test_the_publication_comes_out_digit_for_digit(number: int) -> None:
     theirs, ours = (
-        make_tables("published:galante-2025", layout)[number - 3]
-        for layout in ("published", "full")
+        make_tables(PUBLICATION, layout)[number - 3] for layout in ("published", "full")
     )
 
     assert theirs.caption.startswith(f"Table {number}:")
     if number == 10:
-        names_of = ("app", "threads", "vm_cpus", "vcpu_mapping", "elapsed_mean_s", "elapsed_sd_s")
+        columns = ("app", "threads", "vm_cpus", "vcpu_mapping", "elapsed_mean_s", "elapsed_sd_s")
         assert titles(theirs) == COLUMNS_OF_GUESTS
-        assert theirs.cells == tuple(tuple(row[name] for name in names_of) for row in rows("10"))
+        assert theirs.cells == tuple(tuple(row[name] for name in columns) for row in rows("10"))
         # The publication does not say how often it was run.
         assert {cells_by_title(ours, at)["n"] for at in range(5)} == {"n/a"}
         return
@@ -126,7 +146,7 @@ def test_the_file_holds_what_was_published(
 
 def test_what_the_publication_does_not_state_is_noted() -> None:
     assert names() == ("galante-2025",)
-    text = render(make_tables("published:galante-2025")[:1], "text")
+    text = render(make_tables(PUBLICATION)[:1], "text")
 
     assert "the publication does not give it" in text
     assert "schedule unknown, wait policy unknown" in text
@@ -135,22 +155,16 @@ def test_what_the_publication_does_not_state_is_noted() -> None:
 
 def test_times_keep_the_published_decimals_and_counts_are_whole(tmp_path: Path) -> None:
     times = [(0.0464, 2), (0.0468, 2), (0.0466, 3)]
-    (table,) = published(
-        tmp_path,
-        [record(1, r, elapsed_s=s, migrations=m) for r, (s, m) in enumerate(times, 1)],
-    )
+    runs = [record(1, r, elapsed_s=s, migrations=m) for r, (s, m) in enumerate(times, 1)]
 
+    (table,) = published(tmp_path, runs)
     cells = cells_by_title(table)
+
     # The mean is 0.0466, the deviation 0.0002.
     assert (cells["time mean (s)"], cells["time std (s)"]) == ("0.047", "0.000")
     assert cells["CPU migrations"] == "2"
-
-
-def test_machine_readable_rows_are_the_same_in_both_layouts(tmp_path: Path) -> None:
-    write(tmp_path, [record(1, 1), record(1, 2), left_out(4, "no E-cores")])
-
+    # Machine-readable rows do not depend on the layout.
     full, theirs = (render(make_tables(tmp_path, name), "csv") for name in ("full", "published"))
-
     assert full == theirs
 
 
@@ -187,15 +201,10 @@ def test_means_without_runs_make_tables(
 
 
 def test_the_digits_of_a_column_are_of_one_kind() -> None:
-    given = [
-        Stats(10, 65.9, 0.109, mean_decimals=1),
-        Stats(10, 66.12345678, 0.109, mean_decimals=8),
-    ]
-
-    (table,) = tables_of_cases([means(stats) for stats in given])
-
-    times = [cells_by_title(table, row)["time mean (s)"] for row in (0, 1)]
-    assert times == ["65.900", "66.123"]
+    given = [(65.9, 1), (66.12345678, 8)]
+    cases = [means(Stats(10, mean, 0.109, mean_decimals=digits)) for mean, digits in given]
+    (table,) = tables_of_cases(cases)
+    assert [cells_by_title(table, row)["time mean (s)"] for row in (0, 1)] == ["65.900", "66.123"]
 
 
 def test_an_unknown_number_of_runs_stays_unknown() -> None:
@@ -204,3 +213,180 @@ def test_an_unknown_number_of_runs_stays_unknown() -> None:
     cells = cells_by_title(table)
     assert (cells["n"], cells["time mean (s)"], cells["sd (s)"]) == ("n/a", "65.957", "0.109")
     assert table.raw_values[0]["n"] is None
+
+
+# The short layout: of a mapping its time, frequency, migrations, cache misses, energy.
+ROWS = {
+    "unpinned": (18.0, 4.9, 2886, 2.6e9, 2086.4),
+    "pcores-pin": (18.5, 4.8, 8, 2.5e9, 1989.1),
+}
+
+
+def cases_of(**fields: Stats) -> list[Case]:
+    """Return cases that differ in all columns but the governor, with some of their measures."""
+    return [
+        summary(number, mapping=mapping, governor="performance", **numbers(*values) | fields)
+        for number, (mapping, values) in enumerate(ROWS.items(), 1)
+    ]
+
+
+def numbers(time: float, ghz: float, moves: float, misses: float, energy: float) -> dict[str, Any]:
+    return {
+        "elapsed_s": Stats(10, time, time / 100),
+        "freq_mean_ghz": Stats(10, ghz, 0.1),
+        "migrations": Stats(10, moves, 1.0),
+        "cache_misses": Stats(10, misses, 1e6),
+        "energy_pkg_j": Stats(10, energy, 1.0),
+    }
+
+
+def short(cases: Sequence[Case], columns: Sequence[str] = (), width: int | None = None) -> Table:
+    (table,) = tables_of_nodes([NodeCases(cases)], Choice("short", columns, width))
+    return table
+
+
+def from_records(folder: Path, records: Sequence[Record]) -> Table:
+    write(folder, records)
+    (table,) = tables_of_nodes([node_of(open_results(str(folder)))], Choice("short"))
+    return table
+
+
+def headings(table: Table) -> list[str]:
+    return [column.short or column.name for column in table.columns]
+
+
+def column(table: Table, heading: str) -> list[str]:
+    at = headings(table).index(heading)
+    return [row[at] for row in table.cells]
+
+
+def test_the_publication_fits_eighty_columns() -> None:
+    node = node_of(open_results(PUBLICATION))
+    tables = tables_of_nodes([node], Choice("short", width=80), share_notes=True)
+
+    text = terminal_text(tables, 80)
+
+    assert len(tables) == 8
+    assert max(map(len, text.splitlines())) <= 80
+    # What is noted of all tables stands once, at the end.
+    assert text.count("published by Galante and Oyamada") == 1
+
+
+def test_large_counts_have_an_exponent_and_numbers_four_digits_at_most() -> None:
+    table = short(cases_of())
+    assert dict(zip(headings(table), table.cells[0], strict=True)) == {
+        "#": "1",
+        "mapping": "unpinned",
+        "time s": "18.000",
+        "sd": "0.180",
+        "GHz": "4.90",
+        "migr.": "2886",
+        "cache misses": "2.600e+09",
+        "pkg J": "2086",
+    }
+
+
+def test_what_all_rows_share_is_a_line_but_of_one_row() -> None:
+    table = short(cases_of(migrations=Stats(10, 2.0, 0.0)))
+    assert not {"migr.", "governor"} & {*headings(table)}
+    assert notes_of(table) == ["in all rows: governor performance, migrations 2"]
+    assert table.facts.startswith("n = 10; ")
+    assert headings(short(cases_of()[:1]))[:3] == ["#", "mapping", "governor"]
+
+
+def test_what_no_row_has_is_a_line_and_what_some_lack_a_column(tmp_path: Path) -> None:
+    lacking = ["cache_misses", "energy_pkg_j"]
+    some = without(["cache_misses"], "gone", number=3, repetition=1)
+    none = [
+        without(lacking, "no counters here", number=n, repetition=r, elapsed_s=n + r)
+        for n in (1, 3)
+        for r in (1, 2)
+    ]
+    table, of_some = (
+        from_records(tmp_path / name, runs)
+        for name, runs in (("none", none), ("some", [record(1), some]))
+    )
+
+    told = "not measured: cache misses, energy package (no counters here)"
+    assert told in notes_of(table)
+    assert not {"cache misses", "pkg J"} & set(headings(table))
+    assert column(of_some, "cache misses") == ["1.377e+09", "n/a (a)"]
+    assert ("a", "gone") in of_some.notes
+
+
+def test_lost_runs_have_a_column_where_there_are_any(tmp_path: Path) -> None:
+    kept = [record(n, r) for n in (1, 3) for r in (1, 2)]
+    good = from_records(tmp_path / "good", kept)
+    bad = from_records(tmp_path / "bad", [*kept, record(3, 3, status="failed", reason="crash")])
+    assert "lost" not in headings(good)
+    assert column(bad, "lost") == ["0", "1"]
+
+
+def test_rows_without_numbers_keep_their_place(tmp_path: Path) -> None:
+    runs = [record(1), record(3, elapsed_s=50.0), left_out(4, "no E-cores")]
+    table = from_records(tmp_path, runs)
+    assert column(table, "time s")[2] == "left out (a)"
+    only = from_records(tmp_path / "only", [left_out(4, "no E-cores"), left_out(5, "none")])
+    assert headings(only)[-1] == "time s"
+
+
+@pytest.mark.parametrize(
+    ("columns", "expected"),
+    [
+        ("energy time", ["pkg J", "time s"]),
+        ("time median max", ["time s", "median s", "max s"]),
+        ("governor", ["governor", "time s", "sd", "GHz", "migr.", "cache misses", "pkg J"]),
+        ("switches user", ["switches", "user s"]),
+    ],
+)
+def test_chosen_columns_are_there_in_their_order(columns: str, expected: list[str]) -> None:
+    assert headings(short(cases_of(), columns.split())) == ["#", "mapping", *expected]
+
+
+def test_columns_without_room_are_named_and_the_energy_goes_last() -> None:
+    table = short(cases_of(), width=48)
+    assert "pkg J" in headings(table)
+    told = "no room for migrations, cache misses; --columns chooses, --all shows all"
+    assert told in notes_of(table)
+    assert max(map(len, terminal_text([table], 48).splitlines())) <= 48
+
+
+def node(name: str, footnotes: tuple[str, ...] = ()) -> NodeCases:
+    cases = [replace(case, key=replace(case.key, node_id=name)) for case in cases_of()]
+    return NodeCases(cases, footnotes)
+
+
+def test_nodes_stand_in_one_table_and_say_once_what_holds_for_all() -> None:
+    nodes = [node("one"), node("two", footnotes=("warm",))]
+
+    (table,) = tables_of_nodes(nodes, Choice("short"))
+
+    assert headings(table)[:3] == ["#", "node", "mapping"]
+    assert column(table, "node") == ["one", "one", "two", "two"]
+    assert notes_of(table) == ["in all rows: governor performance", "two: warm"]
+    found = list(csv.DictReader(io.StringIO(render([table], "csv"))))
+    assert [row["node_id"] for row in found] == ["one", "one", "two", "two"]
+    both = [node(name, footnotes=("warm",)) for name in ("one", "two")]
+    (alike,) = tables_of_nodes(both, Choice("short"))
+    assert notes_of(alike)[1:] == ["warm"]
+
+
+def test_cards_have_the_names_of_their_files() -> None:
+    card = open_results(str(ROOT / "cards" / "galante-2025.json"))
+    nodes = named_nodes([card, replace(card, name="elsewhere/other.json")])
+    first = tables_of_nodes(nodes, Choice("short"))[0]
+    assert list(dict.fromkeys(column(first, "node"))) == ["galante-2025", "other"]
+    assert len(first.cells) == 20
+
+
+def test_columns_of_instruments_that_were_off_are_marked_and_stay() -> None:
+    off = {"energy_pkg_j": "stands still"}
+    alike = NodeCases(cases_of(energy_pkg_j=Stats(10, 5.0, 0.0)), off=off)
+    (table,) = tables_of_nodes([alike], Choice("short"))
+    assert headings(table)[-1] == "pkg J (a)"
+    assert ("a", "stands still") in table.notes
+
+
+def test_each_measure_has_a_name_of_its_own() -> None:
+    all_names = [measure.name for measure in MEASURES]
+    assert len(set(all_names)) == len(all_names)

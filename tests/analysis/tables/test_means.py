@@ -5,26 +5,35 @@ from __future__ import annotations
 import csv
 import io
 import json
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from analysis.tables.layouts import LayoutName
+from analysis.compare.side_by_side import compare
+from analysis.compare.tables import compare_tables
+from analysis.results.sources import open_results
+from analysis.tables.layouts import LAYOUTS, LayoutName
 from analysis.tables.means import make_tables, render, write_tables
+from analysis.verdict_text.configurations import configuration_tables
 from base.errors import UserError
 from tests.analysis.report.made_results import node
-from tests.support.golden import GoldenFile
 from tests.support.results import (
     UNPROVED,
     Record,
+    Study,
+    findings_of,
     left_out,
-    notes_of,
+    only_table,
     record,
     tables_from,
     without,
     write,
 )
+from tests.support.tools import missing
+from tests.support.wait import HANG_S
 
 # Lulesh, serial, rows #1, #3 and #6 of the published table 3: mean and sd of ten runs, frequency,
 # migrations, cache misses, package energy.
@@ -99,8 +108,7 @@ def doubtful() -> list[Record]:
         # Two of five runs are averaged.
         *(without(refused, "perf: refused", number=2, repetition=r) for r in (1, 2)),
         record(2, 3, status="timeout", reason="ended after its limit of 600 s"),
-        record(2, 4, status="check-failed", reason="exit status 3"),
-        record(2, 5, status="check-failed", reason="exit status 3"),
+        *(record(2, r, status="check-failed", reason="exit status 3") for r in (4, 5)),
         record(2, 6, warmup=True, status="failed", reason="exit status 1"),
         record(3, 1),
         record(3, 2, **UNPROVED),
@@ -114,25 +122,42 @@ def doubtful() -> list[Record]:
     return [run | {"kinds_declared": True, "node": "virtual"} for run in runs]
 
 
-@pytest.mark.parametrize("style", ["text", "markdown", "latex", "csv"])
+# The mapping of #5 as each format writes it, so that no reader takes it for markup.
+ESCAPED = {
+    "markdown": r"=cmd a \| b �\[31m\_c\_ \<script\> \`d\` \\e 50% \& {$x^2} #\~",
+    "latex": r"=cmd a \textbar{} b ?{[}31m\_c\_ \textless{}script\textgreater{} "
+    r"\textasciigrave{}d\textasciigrave{} \textbackslash{}e 50\% \& \{\$x\textasciicircum{}2\} "
+    r"\#\textasciitilde{}",
+}
+
+
 def test_what_speaks_against_numbers_stands_under_them_in_every_format(
-    tmp_path: Path, style: str, snapshot: SnapshotAssertion
+    tmp_path: Path, snapshot: SnapshotAssertion
 ) -> None:
     (tmp_path / "nodes").mkdir()
     topology = node()["topology"] | {
         "kinds": [{"name": "P", "cpus": "0"}, {"name": "E", "cpus": "1"}]
     }
     (tmp_path / "nodes" / "n1.json").write_text(json.dumps({"topology": topology}))
+    tables = tables_from(tmp_path, doubtful())
 
-    text = render(tables_from(tmp_path, doubtful()), style)
+    text, rows = render(tables, "text"), render(tables, "csv")
 
-    assert "\x1b" not in text
-    assert text == snapshot(extension_class=GoldenFile)
+    assert "\x1b" not in text + rows
+    assert text == snapshot(name="text")
+    assert rows == snapshot(name="csv")
+    for style, escaped in ESCAPED.items():
+        written = render(tables, style)
+        assert escaped in written and "\x1b" not in written
+        # The long notes stand under these, too.
+        assert (
+            written.count("not averaged: 1 timeout (ended after its limit of 600 s), 2 check") == 1
+        )
+        assert "governor in force: schedutil" in written
 
 
-def test_records_without_runs_are_an_error_and_leave_the_files(tmp_path: Path) -> None:
+def test_records_without_runs_are_an_error(tmp_path: Path) -> None:
     write(tmp_path, []).write_text('{"schema": 6, "status": "o')
-
     with pytest.raises(UserError, match=r"no run in its records \(1 line of .* cut off or damaged"):
         make_tables(tmp_path)
 
@@ -145,99 +170,19 @@ def test_there_is_a_table_for_each_app_size_and_thread_count(tmp_path: Path) -> 
             record(1, 1, threads=8, build="libgomp", case_id="b"),
             record(1, 1, app="lu", case_id="c"),
             record(1, 1, schedule="dynamic", case_id="d"),
+            # A program that takes no schedule.
+            record(1, 1, app="solve", case_id="e", no_schedule=True),
+            left_out(2, "not here") | {"app": "solve", "case_id": "f"},
         ],
     )
 
-    assert [table.caption for table in tables] == [
-        "lu (serial), size paper, 1 thread, schedule static, wait policy runtime-default",
-        "lulesh (libgomp), size paper, 8 threads, schedule static, wait policy runtime-default",
-        "lulesh (serial), size paper, 1 thread, schedule dynamic, wait policy runtime-default",
-        "lulesh (serial), size paper, 1 thread, schedule static, wait policy runtime-default",
+    assert [table.caption.partition(", wait policy runtime-default")[0] for table in tables] == [
+        "lu (serial), size paper, 1 thread, schedule static",
+        "lulesh (libgomp), size paper, 8 threads, schedule static",
+        "lulesh (serial), size paper, 1 thread, schedule dynamic",
+        "lulesh (serial), size paper, 1 thread, schedule static",
+        "solve (serial), size paper, 1 thread",
     ]
-
-
-def test_a_long_reason_hides_no_other_status(tmp_path: Path) -> None:
-    long = record(1, 1, status="failed", reason="x" * 900)
-    (table,) = tables_from(tmp_path, [long, record(1, 2, status="timeout", reason="limit")])
-
-    (output,) = (text for text in notes_of(table) if "not averaged" in text)
-    assert output.endswith("x…), 1 timeout (limit)")
-    assert len(output) < 400
-
-
-@pytest.mark.parametrize(("virtual", "expected"), [("true", 1), ("false", 0), ('"true"', 0)])
-def test_numbers_of_a_virtual_machine_are_marked_under_the_table(
-    tmp_path: Path, virtual: str, expected: int
-) -> None:
-    (tmp_path / "nodes").mkdir()
-    (tmp_path / "nodes" / "n1.json").write_text(f'{{"virtual_machine": {virtual}}}')
-
-    (table,) = tables_from(tmp_path, [record(1, r) for r in (1, 2)])
-
-    assert len([text for text in notes_of(table) if "virtual machine" in text]) == expected
-
-
-def test_a_nodes_file_that_is_not_used_is_told_with_the_reason(tmp_path: Path) -> None:
-    (tmp_path / "nodes").mkdir()
-    (tmp_path / "nodes" / "n1.json").write_text('{"cpufreq": {"turbo": 3}}')
-
-    (table,) = tables_from(tmp_path, [record(1, r) for r in (1, 2)])
-
-    why = "cpufreq.turbo: expected true or false or null, found '3'"
-    assert f"nodes/n1.json is not used: {why}" in notes_of(table)
-
-
-@pytest.mark.parametrize(
-    ("of_all", "of_one", "note"),
-    [
-        ({"kinds_declared": True}, {}, "core kinds declared by hand"),
-        ({}, {"driver": None, "unavailable": {"driver": "gone"}},
-         "driver not known in some runs: gone"),
-        ({}, {"placement": {"verdict": "unproved"}},
-         "#1: placement proved in 20 of 21 runs, 1 not provable, which is averaged"),
-        ({}, {"elapsed_s": 900.0, "status": "settings-changed", "reason": "epp was power"},
-         "#1: 1 of 21 runs not averaged: 1 settings-changed (epp was power)"),
-    ],
-    ids=["no node's file", "driver", "no reason", "settings"],
-)  # fmt: skip
-def test_what_is_said_of_one_run_in_twenty(
-    tmp_path: Path, of_all: Record, of_one: Record, note: str
-) -> None:
-    runs = [record(1, r, **of_all) for r in range(1, 22)]
-
-    (table,) = tables_from(tmp_path, [*runs[:-1], runs[-1] | of_one])
-
-    assert notes_of(table) == [note]
-    assert table.cells[0][2] == "performance (intel_pstate)"
-    assert table.raw_values[0]["elapsed_mean_s"] == 45.0
-
-
-@pytest.mark.parametrize(("count", "runs"), [(1, "1 run"), (2, "2 runs")])
-def test_runs_that_are_not_averaged_are_counted_where_those_that_are_were_not(
-    tmp_path: Path, count: int, runs: str
-) -> None:
-    (tmp_path / "summaries.csv").write_text(
-        f"app,threads,mapping,elapsed_mean_s,excluded\nlu,1,unpinned,45.1,timeout: {count}\n"
-    )
-
-    (table,) = make_tables(tmp_path)
-
-    assert f"#1: {runs} not averaged: {count} timeout" in notes_of(table)
-
-
-def test_one_run_is_no_runs(tmp_path: Path) -> None:
-    unproved = record(1, placement={"verdict": "unproved"})
-
-    (table,) = tables_from(tmp_path, [unproved, record(2, status="failed", reason="x")])
-
-    assert notes_of(table)[-3:] == [
-        "#1: not compared, nor to be recommended: 1 of 1 run lacked a proof of the placement; a "
-        "tenth at most may be lost",
-        "#2: 1 of 1 run not averaged: 1 failed (x)",
-        "#2: not compared, nor to be recommended: 1 of 1 run failed; a tenth at most may be lost",
-    ]
-    proved = "#1: placement proved in 0 of 1 run, 1 not provable, which is averaged"
-    assert proved in notes_of(table)
 
 
 @pytest.mark.parametrize("evil", ["=cmd|'/c calc'!A1", "+1+1", "-2+3", "@SUM(A1)", '="x",1'])
@@ -250,57 +195,79 @@ def test_a_name_is_no_formula_in_a_spreadsheet(tmp_path: Path, evil: str) -> Non
     assert not any(cell.startswith(("=", "+", "@")) for cell in row.values())
 
 
-def test_the_tables_are_written_beside_the_records_and_over_older_ones(tmp_path: Path) -> None:
-    tables = tables_from(tmp_path, [record(1, 1)])
-    (tmp_path / "tables.md").write_text("old")
+def test_tables_are_written_beside_the_records_over_older_ones_and_links(tmp_path: Path) -> None:
+    made = tmp_path / "made"
+    tables = tables_from(made, [record(1, 1)])
+    (tmp_path / "precious").write_text("kept")
+    (made / "tables.md").write_text("old")
+    for name in ("tables.csv", "tables.tex"):
+        (made / name).symlink_to(tmp_path / "precious")
 
-    paths = write_tables(tables, tmp_path)
+    paths = write_tables(tables, made)
 
     assert [path.name for path in paths] == ["tables.md", "tables.csv", "tables.tex"]
     assert "## lulesh" in paths[0].read_text()
-    assert sorted(tmp_path.iterdir()) == sorted([tmp_path / "records", *paths])
-
-
-def test_a_link_in_a_table_s_place_is_replaced_and_not_followed(tmp_path: Path) -> None:
-    tables = tables_from(tmp_path / "made", [record(1, 1)])
-    (tmp_path / "precious").write_text("kept")
-    for name in ("tables.md", "tables.csv", "tables.tex"):
-        (tmp_path / "made" / name).symlink_to(tmp_path / "precious")
-
-    paths = write_tables(tables, tmp_path / "made")
-
-    assert (tmp_path / "precious").read_text() == "kept"
     assert not any(path.is_symlink() for path in paths)
-
-
-def test_a_folder_that_cannot_be_written_is_an_error_of_one_line(tmp_path: Path) -> None:
-    tables = tables_from(tmp_path, [record(1, 1)])
-    (tmp_path / "file").write_text("no folder")
-
+    assert (tmp_path / "precious").read_text() == "kept"
+    assert sorted(made.iterdir()) == sorted([made / "records", *paths])
     with pytest.raises(UserError, match=r"cannot be written .*the records are safe"):
-        write_tables(tables, tmp_path / "file")
+        write_tables(tables, tmp_path / "precious")
 
 
-def test_a_caption_names_a_schedule_only_of_a_program_that_takes_one(tmp_path: Path) -> None:
-    (with_loops,) = tables_from(tmp_path / "with", [record(1), left_out(2, "not here")])
-    assert ", schedule static, wait policy " in with_loops.caption
-    without_loops = [record(1, no_schedule=True), left_out(2, "not here")]
-    (table,) = tables_from(tmp_path / "without", without_loops)
-    assert "schedule" not in table.caption
-    assert table.caption == with_loops.caption.replace(" schedule static,", "")
+# Every character that LaTeX reads as something else, letters that it composes, and some characters
+# that its fonts lack.
+LETTERS = "".join(c for c in map(chr, range(0xC0, 0x100)) if c not in "ÐÞðþ\xd7\xf7")
+ODD = r"[a*]&b%c$d#e_f{g}h~i^j\k<l>m|n" + f'"{LETTERS}µ²→\u6f22\U0001f600'
+DOCUMENT = r"""\documentclass[twocolumn]{article}
+\usepackage{booktabs,graphicx,siunitx}
+\begin{document}
+%s
+\end{document}
+"""
 
 
-def test_migrations_of_pinned_threads_are_explained_where_their_placement_is_proved(
-    tmp_path: Path,
-) -> None:
-    def notes(folder: str, **fields: object) -> str:
-        proved = {"placement": {"verdict": "proved", "looks": 9, "threads": []}}
-        runs = [record(3, r, **{**proved, "migrations": 3, **fields}) for r in (1, 2)]
-        (table,) = tables_from(tmp_path / folder, runs)
-        return " ".join(notes_of(table))
+def typeset(folder: Path, text: str) -> str:
+    """Return what LaTeX logs of a page of two columns with these tables."""
+    command = ["kpsewhich", "siunitx.sty"]
+    if (
+        shutil.which("pdflatex") is None
+        or subprocess.run(command, stdout=-3, check=False).returncode
+    ):
+        missing("LaTeX is missing: install texlive-latex-recommended, texlive-science")
+    (folder / "tables.tex").write_text(DOCUMENT % text, encoding="utf-8")
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape"]
+    done = subprocess.run(
+        [*command, "tables.tex"], cwd=folder, capture_output=True, check=False, timeout=HANG_S
+    )
+    assert done.returncode == 0, done.stdout.decode(errors="replace")[-2000:]
+    assert (folder / "tables.pdf").stat().st_size
+    return (folder / "tables.log").read_text(errors="replace")
 
-    explained = "migrations of pinned threads (#3): the kernel moves a thread as it starts"
-    assert explained in notes("pin", binding="pin")
-    assert explained not in notes("none moved", binding="pin", migrations=0)
-    assert explained not in notes("set", binding="set")
-    assert explained not in notes("unproved", binding="pin", placement=UNPROVED)
+
+def found(package: str) -> bool:
+    return subprocess.run(["kpsewhich", package], capture_output=True, check=False).returncode == 0
+
+
+def test_every_table_fits_a_column_of_latex_whatever_its_texts_hold(tmp_path: Path) -> None:
+    records = [
+        *(record(1, r) for r in (1, 2, 3)),
+        *(without(["cache_misses"], f"because {ODD}", number=2, repetition=r) for r in (1, 2)),
+        record(3, 1, mapping=ODD, app=ODD, status="failed", reason=ODD),
+        left_out(4, f"no E-cores: {ODD}"),
+    ]
+    study = Study({"unpinned": 1.0, "pcores-pin": 0.9}, {"unpinned": 1.0, "pcores-pin": 1.1})
+    table = only_table(findings_of(tmp_path / "study", study))
+    publication = "published:galante-2025"
+    both = compare(open_results(str(tmp_path / "study")), open_results(publication), 0.01, None)
+    tables = [
+        *tables_from(tmp_path / "gaps", records),
+        *(table for name in LAYOUTS for table in make_tables(publication, name)),
+        *make_tables(tmp_path / "gaps", "short"),
+        *configuration_tables(table, 0.01),
+        *compare_tables(both),
+    ]
+
+    text = render(tables, "latex")
+
+    assert LETTERS in text
+    assert "Overfull" not in typeset(tmp_path, text)

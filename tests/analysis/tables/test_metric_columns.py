@@ -13,7 +13,7 @@ from analysis.format.table import Table
 from analysis.results.summaries import read_summaries
 from analysis.tables.means import make_tables, render, tables_of_cases
 from base.errors import ConfigError
-from tests.support.results import Record, cells_by_title, notes_of, record, tables_from, write
+from tests.support.results import Record, cells_by_title, notes_of, record, tables_from
 
 UNITS = {"rate": "Gflop/s", "steps": "1", "copy": "MB/s"}
 
@@ -58,8 +58,6 @@ def test_each_metric_is_a_column_in_its_own_unit_in_the_app_s_order(tmp_path: Pa
     assert (row["metric_rate_mean"], row["metric_rate_sd"][:7]) == ("6.5", "0.70710")
     assert (row["metric_rate_unit"], row["metric_rate_better"]) == ("Gflop/s", "higher")
     assert (row["metric_steps_unit"], row["metric_steps_better"]) == ("1", "")
-    for style in ("text", "markdown", "latex"):
-        assert "Gflop/s" in render([table], style)
 
 
 def test_a_metric_that_was_not_printed_has_its_reason(tmp_path: Path) -> None:
@@ -96,15 +94,6 @@ def test_of_many_metrics_the_first_have_columns_and_the_csv_has_all(tmp_path: Pa
     assert "the program prints more, which tables.csv has: m5, m2" in notes_of(table)
     (row,) = rows_of_csv([table])
     assert {name: float(row[f"metric_{name}_mean"]) for name in units} == values
-
-
-def test_tables_of_programs_without_metrics_stay_as_they_are(tmp_path: Path) -> None:
-    one, other = tables_from(
-        tmp_path, [printed(1, rate=6.0, steps=1, copy=1), record(2, app="lu", table_number=2)]
-    )
-
-    assert len(one.columns) == len(other.columns) + 3
-    assert not any("metric" in name for name in other.raw_values[0])
 
 
 def test_numbers_of_several_units_are_not_averaged_nor_put_under_one_unit(tmp_path: Path) -> None:
@@ -165,26 +154,14 @@ def test_hostile_names_and_units_stay_in_their_cells(tmp_path: Path) -> None:
     assert "metric_esc\x1b[31m_mean" not in row
 
 
-def test_records_of_before_units_were_recorded_have_columns_without_one(tmp_path: Path) -> None:
-    (table,) = tables_from(tmp_path, [record(metrics={"rate": 6.25, "area": 1.5})])
-
-    assert [column.title for column in table.columns][-2:] == ["area", "rate"]
-    assert table.cells[0][-2:] == ("1.5", "6.25")
-
-
-def test_the_published_layout_has_the_publication_s_columns_only(tmp_path: Path) -> None:
-    write(tmp_path, [printed(1, rate=6.0)])
-
-    (table,) = make_tables(tmp_path, "published")
-
-    assert "rate (Gflop/s)" not in [column.title for column in table.columns]
-    assert table.raw_values[0]["metric_rate_mean"] == 6.0
-
-
 def test_the_tables_of_one_node_are_another_s_summaries(tmp_path: Path) -> None:
     tables = tables_from(
         tmp_path, [printed(1, n, rate=rate, steps=7) for n, rate in ((1, 6.0), (2, 7.0))]
     )
+    # The published layout has the publication's columns only.
+    (published,) = make_tables(tmp_path, "published")
+    assert "rate (Gflop/s)" not in [column.title for column in published.columns]
+    assert published.raw_values[0]["metric_rate_mean"] == 6.5
     path = tmp_path / "summaries.csv"
     path.write_text(render(tables, "csv"))
 
@@ -198,6 +175,13 @@ def test_the_tables_of_one_node_are_another_s_summaries(tmp_path: Path) -> None:
     assert "stdout has nothing that matches 'copy'" in notes_of(again[0])
 
 
+def imported(folder: Path, column: str, cell: str) -> Table:
+    path = folder / "summaries.csv"
+    path.write_text(f"app,threads,mapping,n,{column}\nlu,1,unpinned,5,{cell}\n")
+    (table,) = tables_of_cases(read_summaries(path, "not given"))
+    return table
+
+
 @pytest.mark.parametrize(
     ("column", "cell", "message"),
     [
@@ -209,17 +193,9 @@ def test_the_tables_of_one_node_are_another_s_summaries(tmp_path: Path) -> None:
 def test_mistakes_in_imported_metrics_are_told(
     tmp_path: Path, column: str, cell: str, message: str
 ) -> None:
-    path = tmp_path / "summaries.csv"
-    path.write_text(f"app,threads,mapping,{column}\nlu,1,unpinned,{cell}\n")
-
     with pytest.raises(ConfigError, match=message):
-        read_summaries(path, "not given")
+        imported(tmp_path, column, cell)
 
 
 def test_an_imported_mean_may_be_below_0(tmp_path: Path) -> None:
-    path = tmp_path / "summaries.csv"
-    path.write_text("app,threads,mapping,n,metric_balance_mean\nlu,1,unpinned,5,-3.250\n")
-
-    (table,) = tables_of_cases(read_summaries(path, "not given"))
-
-    assert table.cells[0][-1] == "-3.250"
+    assert imported(tmp_path, "metric_balance_mean", "-3.250").cells[0][-1] == "-3.250"
