@@ -16,27 +16,25 @@ def summary_of(tmp_path: Path, *records: dict[str, object]) -> list[Case]:
     return summarise(read_runs(tmp_path))
 
 
-def test_what_went_wrong_is_counted_with_its_reasons_and_warm_ups_are_not(tmp_path: Path) -> None:
+def test_lost_runs_are_counted_with_their_reasons_and_warm_ups_are_not(tmp_path: Path) -> None:
     first, second = summary_of(
         tmp_path,
         record(1, 1, warmup=True, elapsed_s=1000.0),
-        record(1, 1, elapsed_s=10.0),
-        record(1, 2, elapsed_s=12.0),
-        record(1, 3, status="placement-violated", reason="CPU 5 seen", elapsed_s=99.0),
-        *(record(1, r, status="timeout", reason="limit", elapsed_s=600.0) for r in (4, 5)),
+        *(record(1, r, elapsed_s=t) for r, t in enumerate((3.0, 9.0, 4.0, 5.0), 1)),
+        record(1, 5, status="placement-violated", reason="CPU 5 seen", elapsed_s=99.0),
+        *(record(1, r, status="timeout", reason="limit", elapsed_s=600.0) for r in (6, 7)),
         record(2, 1, warmup=True),
     )
 
-    assert (first.n, first.time.mean) == (2, 11.0)
+    time = first.time
+    assert (first.n, time.mean, time.median, time.min, time.max) == (4, 5.25, 4.5, 3.0, 9.0)
     assert first.circumstances.excluded == {"placement-violated": 1, "timeout": 2}
     assert first.circumstances.reasons["timeout"] == ["limit"]
     assert (second.n, second.time.n, second.circumstances.excluded) == (0, 0, {})
-    assert math.isnan(second.time.mean)
+    assert math.isnan(second.time.mean) and math.isnan(second.time.median)
 
 
-def test_tables_are_in_the_order_of_the_study_and_rows_in_that_of_their_numbers(
-    tmp_path: Path,
-) -> None:
+def test_tables_are_in_the_order_of_the_study_and_rows_in_that_of_numbers(tmp_path: Path) -> None:
     table = summary_of(
         tmp_path,
         record(10, 1),
@@ -57,7 +55,7 @@ def test_tables_are_in_the_order_of_the_study_and_rows_in_that_of_their_numbers(
     ]
 
 
-def test_residency_and_frequency_are_averaged_by_kind_over_the_runs_that_have_them(
+def test_residency_and_frequency_are_means_by_kind_of_the_runs_that_have_them(
     tmp_path: Path,
 ) -> None:
     case, without_kinds = summary_of(
@@ -76,21 +74,7 @@ def test_residency_and_frequency_are_averaged_by_kind_over_the_runs_that_have_th
     assert without_kinds.by_kind("residency") == without_kinds.by_kind("freq_ghz") == {}
 
 
-def test_times_have_median_and_range(tmp_path: Path) -> None:
-    times = (3.0, 9.0, 4.0, 5.0)
-    table = summary_of(
-        tmp_path,
-        *(record(1, r, elapsed_s=t) for r, t in enumerate(times, 1)),
-        record(1, 5, elapsed_s=1.0, warmup=True),
-        record(2, 1, elapsed_s=None),
-    )
-
-    first, second = ((of.time.median, of.time.min, of.time.max) for of in table)
-    assert first == (4.5, 3.0, 9.0)
-    assert all(math.isnan(value) for value in second)
-
-
-def test_each_case_has_its_own_reasons_once_and_in_the_order_of_its_runs(tmp_path: Path) -> None:
+def test_each_case_has_its_own_reasons_once_in_the_order_of_its_runs(tmp_path: Path) -> None:
     table = summary_of(
         tmp_path,
         without(["energy_pkg_j"], "wrapped", number=1, repetition=1),
@@ -110,35 +94,24 @@ def test_each_case_has_its_own_reasons_once_and_in_the_order_of_its_runs(tmp_pat
     assert second == {"cache_misses": ["no permission"], "energy_pkg_j": ["no permission"]}
 
 
-def test_placement_that_was_not_proved_is_counted_in_good_runs_only(tmp_path: Path) -> None:
+def test_what_is_told_of_a_case_is_that_of_its_good_runs(tmp_path: Path) -> None:
     unproved = {"placement": {"verdict": "unproved"}}
-    case = summary_of(
+    (case,) = summary_of(
         tmp_path,
-        record(1, 1, **unproved),
-        record(1, 2, **unproved, vcpu_placement={"verdict": "unproved"}),
+        record(1, 1, **unproved, driver="intel_cpufreq", governor_read="b"),
+        record(1, 2, **unproved, vcpu_placement={"verdict": "unproved"}, driver="acpi-cpufreq",
+               governor_read=""),
         record(1, 3, **unproved, warmup=True),
-        record(1, 4, **unproved, status="failed"),
-        record(1, 5, placement={"verdict": ["unproved"]}),
-        record(1, 6, placement="unproved"),
-    )[0]
+        record(1, 4, **unproved, status="failed", driver="of a failed run"),
+        record(1, 5, placement={"verdict": ["unproved"]}, driver="intel_cpufreq",
+               governor_read="a"),
+        record(1, 6, placement="unproved", driver="acpi-cpufreq", governor_read="a"),
+    )  # fmt: skip
 
-    assert (
-        case.circumstances.unproved["placement"],
-        case.circumstances.unproved["vcpu_placement"],
-    ) == (2, 1)
-
-
-def test_drivers_are_those_of_good_runs_in_the_order_of_their_appearance(tmp_path: Path) -> None:
-    case = summary_of(
-        tmp_path,
-        record(1, 1, driver="intel_cpufreq", governor_read="b"),
-        record(1, 2, driver="acpi-cpufreq", governor_read=""),
-        record(1, 3, driver="intel_cpufreq", governor_read="a"),
-        record(1, 4, driver="of a failed run", status="failed"),
-    )[0]
-
-    assert case.circumstances.drivers == ["intel_cpufreq", "acpi-cpufreq"]
-    assert case.circumstances.governors_read == ["b", "a"]
+    told = case.circumstances
+    assert (told.unproved["placement"], told.unproved["vcpu_placement"]) == (2, 1)
+    assert told.drivers == ["intel_cpufreq", "acpi-cpufreq"]
+    assert told.governors_read == ["b", "a"]
 
 
 def test_what_a_row_does_not_say_is_none_and_counts_are_whole_numbers(tmp_path: Path) -> None:

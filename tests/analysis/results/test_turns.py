@@ -15,7 +15,6 @@ from analysis.results.turns import FOOTNOTE, ORDER, Made, are_in_turn
 from analysis.tables.means import make_tables
 from analysis.verdict_text.configurations import configuration_tables
 from analysis.verdict_text.legend import reading_notes
-from tests.analysis.report.pages import html_of
 from tests.support.cli import pinstudy
 from tests.support.results import (
     Record,
@@ -32,6 +31,7 @@ from tests.support.results import (
 )
 
 ALIKE = {"unpinned": 1.0, "pcores-set": 1.0, "pcores-pin": 1.0}
+PINNED = {"unpinned": 1.0, "pcores-set": 0.95, "pcores-pin": 0.9}
 
 
 def drifting(study: Study) -> list[Record]:
@@ -45,7 +45,7 @@ SEQUENTIAL = drifting(Study(ALIKE, sequential=True))
 
 
 def test_a_drift_under_sequential_order_has_no_word(tmp_path: Path) -> None:
-    findings = findings_of(tmp_path, SEQUENTIAL)
+    findings = findings_of(tmp_path / "sequential", SEQUENTIAL)
     assert words(findings) == {}
     time = decision(findings)
     assert (time.choice, time.best) == ("not compared", None)
@@ -56,76 +56,49 @@ def test_a_drift_under_sequential_order_has_no_word(tmp_path: Path) -> None:
     assert times.cells[1][5] == "-"
     # The drift is found, and falls on the two alike in blocks alone.
     assert findings.drift and findings.drift.over_time and findings.drift.over_time.found
-    assert "falls on both" not in " ".join(reading_notes(findings))
+    in_blocks = findings_of(tmp_path / "blocks", drifting(Study(ALIKE)))
+    assert set(words(in_blocks)) == {"pcores-set", "pcores-pin"}
+    said = [" ".join(reading_notes(found)) for found in (findings, in_blocks)]
+    assert ["falls on both" in text for text in said] == [False, True]
 
 
-def test_the_same_drift_in_blocks_is_compared(tmp_path: Path) -> None:
-    findings = findings_of(tmp_path, drifting(Study(ALIKE)))
-    assert set(words(findings)) == {"pcores-set", "pcores-pin"}
-    assert "falls on both" in " ".join(reading_notes(findings))
-
-
-def test_every_output_says_why(tmp_path: Path) -> None:
+def test_commands_say_why_and_a_card_and_tables_keep_it(tmp_path: Path) -> None:
     write(tmp_path / "a", SEQUENTIAL)
     write(tmp_path / "b", Study(ALIKE | {"pcores-pin": 0.9}).records())
     said = " ".join(pinstudy(tmp_path, "verdict", "a", "--no-files", status=0).stdout.split())
     assert f"Decision none: {ORDER}" in said
-    assert "Pin " not in said and "better" not in said
     (data,) = json.loads(pinstudy(tmp_path, "verdict", "a", "--json", "--no-files").stdout)
-    assert {of["decision"] for of in data["tables"][0]["decisions"]} == {"not compared"}
     assert [row["in_turn"] for row in data["tables"][0]["comparisons"]] == [True, False, False]
     shown = " ".join(pinstudy(tmp_path, "compare", "a", "b", status=0).stdout.split())
     assert f"A: {ORDER}" in shown
     assert "time: no row that both decide" in shown
-    tables = " ".join(pinstudy(tmp_path, "tables", "a", "--no-files", status=0).stdout.split())
-    assert ORDER in tables
-    results = open_results(str(tmp_path / "a"))
-    assert ORDER in html_of(results)
 
-
-def test_a_card_keeps_it(tmp_path: Path) -> None:
-    write(tmp_path / "a", SEQUENTIAL)
     pinstudy(tmp_path, "card", "a", "--output", "a.json", status=0)
-    card = json.loads((tmp_path / "a.json").read_text())
-    assert [case.get("out_of_turn") for case in card["cases"]] == [None, True, True]
-    read = open_results(str(tmp_path / "a.json"))
-    assert any(ORDER in note for note in read.footnotes)
-    of_card = analyze(read)
-    assert words(of_card) == {}
-    assert lacking(of_card) == ["out of turn"] * 2
+    pinstudy(tmp_path, "tables", "a", status=0)
+    pinstudy(tmp_path, "import", "summaries", "a/tables.csv", "--output", "means", status=0)
+    card, means = (open_results(str(tmp_path / name)) for name in ("a.json", "means"))
+    for kept in (card, means):
+        findings = analyze(kept)
+        assert words(findings) == {}
+        assert lacking(findings) == ["out of turn"] * 2
+        assert any(FOOTNOTE in note or ORDER in note for note in findings.footnotes)
     # Nor against another mapping, of which means and deviations would tell a difference.
-    assert words(analyze(open_results(str(tmp_path / "a.json")), baseline="pcores-set")) == {}
+    assert words(analyze(card, baseline="pcores-set")) == {}
 
 
-def last_of_all(run: Record) -> Record:
-    """As where a mapping could run only in an attempt after all others."""
-    return {"attempt": 2} if run["mapping"] == "pcores-pin" else {}
-
-
-def later_by_the_clock(run: Record) -> Record:
+def in_time_order(run: Record) -> Record:
     return {"started_at": "2025-03-01T23:00:00Z"} if run["mapping"] == "pcores-pin" else {}
 
 
-def test_tables_that_are_imported_again_keep_it(tmp_path: Path) -> None:
-    write(tmp_path / "a", SEQUENTIAL)
-    pinstudy(tmp_path, "tables", "a", status=0)
-    pinstudy(tmp_path, "import", "summaries", "a/tables.csv", "--output", "b", status=0)
-    of_means = analyze(open_results(str(tmp_path / "b")))
-    assert words(of_means) == {}
-    assert lacking(of_means) == ["out of turn"] * 2
-    assert FOOTNOTE in of_means.footnotes
-
-    write(tmp_path / "c", drifting(Study(ALIKE)))
-    pinstudy(tmp_path, "tables", "c", status=0)
-    assert "in_turn" not in (tmp_path / "c" / "tables.csv").read_text()
-
-
-@pytest.mark.parametrize("change", [last_of_all, later_by_the_clock])
-def test_a_case_whose_runs_all_come_last_is_not_compared_whatever_the_study_says(
+@pytest.mark.parametrize(
+    "change",
+    [lambda run: {"attempt": 1 + (run["mapping"] == "pcores-pin")}, in_time_order],
+    ids=["by attempt", "by the clock"],
+)
+def test_a_case_whose_runs_all_come_last_is_alone_not_compared(
     tmp_path: Path, change: Callable[[Record], Record]
 ) -> None:
-    study = Study(ALIKE | {"pcores-pin": 0.9, "pcores-set": 0.95})
-    findings = findings_of(tmp_path, [run | change(run) for run in study.records()])
+    findings = findings_of(tmp_path, [run | change(run) for run in Study(PINNED).records()])
     assert words(findings) == {"pcores-set": "better"}
     assert decision(findings).best is not None
     assert lacking(findings) == ["out of turn"]
@@ -154,13 +127,15 @@ def test_runs_in_blocks_are_in_turn_however_they_came_about(
     assert ORDER not in " ".join(findings.footnotes)
 
 
-def test_a_sequential_study_that_was_continued_is_still_one(tmp_path: Path) -> None:
+def test_a_sequential_study_stays_one_when_continued_or_with_a_gap(tmp_path: Path) -> None:
     first = Study(ALIKE, sequential=True).records()
     again = [
         run | {"attempt": 2, "repetition": run["repetition"] + 10, "order": run["order"] + 100}
         for run in first
     ]
-    assert words(findings_of(tmp_path, first + again)) == {}
+    unplaced = spoilt(first, "unpinned", [4], order=None)
+    assert words(findings_of(tmp_path / "continued", first + again)) == {}
+    assert words(findings_of(tmp_path / "unplaced", unplaced)) == {}
 
 
 def test_cases_that_raced_have_no_such_note(tmp_path: Path) -> None:
@@ -192,18 +167,3 @@ def test_runs_are_in_turn_where_they_change_often_enough(
 ) -> None:
     assert are_in_turn(made(*a), made(*b)) == expected
     assert are_in_turn(made(*b), made(*a)) == expected
-
-
-def test_what_is_wrong_with_the_order_spoils_only_its_own_case(tmp_path: Path) -> None:
-    study = Study(ALIKE | {"pcores-set": 0.9})
-    records = spoilt(study, "pcores-pin", attempt=2)
-    findings = findings_of(tmp_path, records)
-    assert words(findings) == {"pcores-set": "better"}
-    assert lacking(findings) == ["out of turn"]
-
-
-def test_a_record_without_its_place_counts_for_nothing(tmp_path: Path) -> None:
-    records = Study({"unpinned": 1.0, "pcores-pin": 1.0}, sequential=True).records()
-    records[3] |= {"order": None}
-    findings = findings_of(tmp_path, records)
-    assert words(findings) == {}
