@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import math
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from analysis.answer import analyze
+from analysis.results.sources import Results, open_results
+from analysis.verdict.model import Findings
 from tests.analysis.report.made_results import DIGEST, node
 from tests.support.results import left_out, record, write
 
@@ -135,6 +138,20 @@ def make_affinity(folder: Path, study: Affinity | None = None) -> Path:
     (folder / "nodes").mkdir(exist_ok=True)
     (folder / "nodes" / f"{DIGEST}.json").write_text(json.dumps(node()))
     return folder
+
+
+def opened(folder: Path, study: Affinity | None = None) -> tuple[Results, Findings]:
+    """Return the results of a made-up study and what they mean."""
+    results = open_results(str(make_affinity(folder, study)))
+    return results, analyze(results)
+
+
+def opened_records(folder: Path, records: Iterable[dict[str, Any]]) -> tuple[Results, Findings]:
+    """Return results of these records and what they mean, with the made-up node's file."""
+    make_affinity(folder, Affinity(apps=("threadmap",), repetitions=1))
+    write(folder, records)
+    results = open_results(str(folder))
+    return results, analyze(results)
 
 
 def _case(

@@ -25,40 +25,30 @@ EQUAL = NodeCpus(dict.fromkeys(range(16), "P"), ("P",))
 def line(hitm: int, cpus: Mapping[str, int], number: int = 0, remote: int = 0) -> dict[str, Any]:
     return {
         "address": hex(0x55D0C0DE4000 + 64 * number),
-        "hitm": hitm,
-        "local_hitm": hitm - remote,
-        "remote_hitm": remote,
-        "stores": 3,
+        **{"hitm": hitm, "local_hitm": hitm - remote, "remote_hitm": remote, "stores": 3},
         "cpus": dict(cpus),
         "symbols": ["contend", "std::atomic<int>::fetch_add"],
     }
 
 
 def case(mapping: str, *lines: dict[str, Any], **changes: object) -> dict[str, Any]:
-    hitm = sum(one["hitm"] for one in lines)
-    remote = sum(one["remote_hitm"] for one in lines)
+    hitm = sum(contended["hitm"] for contended in lines)
+    remote = sum(contended["remote_hitm"] for contended in lines)
+    named = {
+        **{"app": "contention", "build": "libgomp", "size": "integer", "threads": 4},
+        **{"mapping": mapping, "schedule": "static", "wait_policy": "passive"},
+        "governor": "current",
+    }
+    sampled = {
+        **{"samples": 4 * hitm + 5000, "loads": 2 * hitm + 4000, "stores": 900},
+        **{"hitm": hitm, "local_hitm": hitm - remote, "remote_hitm": remote},
+    }
     made = {
         "schema": 1,
         "case_id": f"{sum(mapping.encode()):016x}",
-        "case": {
-            "app": "contention",
-            "build": "libgomp",
-            "size": "integer",
-            "threads": 4,
-            "mapping": mapping,
-            "schedule": "static",
-            "wait_policy": "passive",
-            "governor": "current",
-        },
+        "case": named,
         "started_at": "2026-11-21T18:00:00.000+00:00",
-        "sampled": {
-            "samples": 4 * hitm + 5000,
-            "loads": 2 * hitm + 4000,
-            "stores": 900,
-            "hitm": hitm,
-            "local_hitm": hitm - remote,
-            "remote_hitm": remote,
-        },
+        "sampled": sampled,
         "lines": list(lines),
         "lines_left_out": 0,
         "unavailable": {},
@@ -68,8 +58,8 @@ def case(mapping: str, *lines: dict[str, Any], **changes: object) -> dict[str, A
 
 def put(folder: Path, *cases: dict[str, Any]) -> Path:
     (folder / "c2c").mkdir(exist_ok=True)
-    for one in cases:
-        (folder / "c2c" / f"{one['case_id']}.json").write_text(json.dumps(one))
+    for made in cases:
+        (folder / "c2c" / f"{made['case_id']}.json").write_text(json.dumps(made))
     return folder
 
 
@@ -103,28 +93,24 @@ def test_one_line_between_two_cpus_is_named_with_their_kinds(tmp_path: Path) -> 
     assert shown(tmp_path, EQUAL)[0] == ("across-kinds", "980", "98 %", "0: 700, 12: 600")
 
 
-def test_few_samples_are_noted(tmp_path: Path) -> None:
+def test_few_samples_and_none_are_noted(tmp_path: Path) -> None:
     spread = [line(5, {str(cpu): 4 for cpu in range(6)}, number=n) for n in range(4)]
-    put(tmp_path, case("unpinned", *spread))
+    refused = case("pcores", unavailable={"lines": "the program under perf c2c: timeout: 5 s"})
+    put(tmp_path, case("unpinned", *spread), case("same-cpu"), refused)
     (group,) = read(tmp_path).groups()
     table = lines_section(group, HYBRID).table
-    assert [row[:4] for row in table.cells[:1]] == [("unpinned (a)", "0x55d0c0de4000", "5", "25 %")]
-    assert dict(table.notes)["a"] == "so few samples tell little of shares"
-
-
-def test_no_hitm_is_a_finding_and_no_measurement_is_none(tmp_path: Path) -> None:
-    refused = case("pcores", unavailable={"lines": "the program under perf c2c: timeout: 5 s"})
-    put(tmp_path, case("same-cpu"), refused)
-    (group,) = read(tmp_path).groups()
-    section = lines_section(group, HYBRID)
-    assert [row[:3] for row in section.table.cells] == [
-        ("pcores", "n/a (a)", "-"),
-        ("same-cpu", "-", "0 (b)"),
-    ]
-    assert section.table.notes[-2:] == (
+    rows = {row[0].partition(" ")[0]: row[1:4] for row in table.cells[::-1]}
+    assert rows == {
+        "pcores": ("n/a (a)", "-", "-"),
+        # No HITM is a finding.
+        "same-cpu": ("-", "0 (b)", "-"),
+        "unpinned": ("0x55d0c0de4000", "5", "25 %"),
+    }
+    assert set(table.notes[-3:]) == {
         ("a", "the program under perf c2c: timeout: 5 s"),
         ("b", "of 4000 sampled loads"),
-    )
+        ("c", "so few samples tell little of shares"),
+    }
 
 
 def test_a_table_has_the_lines_of_each_case_with_counts_and_code(tmp_path: Path) -> None:
@@ -156,23 +142,18 @@ def test_a_table_has_the_lines_of_each_case_with_counts_and_code(tmp_path: Path)
     assert section.table.notes[0] == ("", conclusion)
 
 
-def test_cases_of_ranks_are_a_group_of_their_own_and_say_so(tmp_path: Path) -> None:
-    of_ranks = case("b")
-    of_ranks["case"]["ranks"] = {"number": 2}
-    put(tmp_path, case("a"), of_ranks)
+def test_groups_are_of_one_size_and_ranks_in_the_order_cases_were_made(tmp_path: Path) -> None:
+    made = [case(name, started_at=f"2026-11-21T18:00:0{at}.000+00:00")
+            for at, name in enumerate("cbad")]  # fmt: skip
+    made[1]["case"]["size"] = "float"
+    made[3]["case"]["ranks"] = {"number": 2}
+    put(tmp_path, *made)
 
-    titles = [group[0].title for group in read(tmp_path).groups()]
-
-    assert [title.split(", ")[2] for title in titles] == ["4 threads", "2 ranks of 4 threads"]
-
-
-def test_cases_stand_in_the_order_they_were_made_in_their_groups(tmp_path: Path) -> None:
-    times = [f"2026-11-21T18:00:0{second}.000+00:00" for second in range(3)]
-    floats = case("b", started_at=times[1])
-    floats["case"]["size"] = "float"
-    put(tmp_path, case("c", started_at=times[0]), floats, case("a", started_at=times[2]))
     groups = read(tmp_path).groups()
-    assert [[one.mapping for one in group] for group in groups] == [["c", "a"], ["b"]]
+
+    assert [[found.mapping for found in group] for group in groups] == [["c", "a"], ["b"], ["d"]]
+    threads = [group[0].title.split(", ")[2] for group in groups]
+    assert threads == ["4 threads", "4 threads", "2 ranks of 4 threads"]
 
 
 def test_a_node_without_c2c_has_the_reason(tmp_path: Path) -> None:
@@ -187,7 +168,7 @@ def test_what_the_runners_write_is_read(tmp_path: Path) -> None:
     counted = contended_lines(lambda: read_samples(SCRIPT.read_text().splitlines()), 64)
     put(tmp_path, case("unpinned") | counted)
     (found,) = read(tmp_path).cases
-    assert (found.hitm, [one.hitm for one in found.lines]) == (38, [31, 7])
+    assert (found.hitm, [contended.hitm for contended in found.lines]) == (38, [31, 7])
     assert [row[1:3] for row in shown(tmp_path, EQUAL)] == [("31", "82 %"), ("7", "18 %")]
 
 

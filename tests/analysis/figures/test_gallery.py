@@ -5,18 +5,26 @@ from __future__ import annotations
 import re
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
+from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
 from analysis.figures import gallery
 from analysis.figures.drawing import FORMATS, Drawing, NotDrawn
 from analysis.figures.gallery import Options, write_figures
+from analysis.figures.latency import draw_latency
+from analysis.figures.many_cards import draw_many_cards
 from analysis.figures.rows import MAX_DOTS
-from analysis.format.numbers import three_digits
+from analysis.latency.reading import read_latency
 from analysis.report.inline_svg import inline_svg
 from base.errors import UserError
 from tests.analysis.figures.drawn import HOSTILE, Figures, dots, drawing, figures_of, texts
+from tests.analysis.findings.made_class import make_class
+from tests.analysis.findings.test_many_cards import found
+from tests.analysis.latency.made_latency import PLANTED, Planted, content_of, write_latency_file
 from tests.analysis.report.made_results import NO_ENERGY, make_results
 from tests.support.results import Record, Study, in_table, record, without, write
 
@@ -38,19 +46,11 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Figures:
     return figures_of(make_results(tmp_path_factory.mktemp("study")))
 
 
-def test_a_thin_share_of_cpu_time_is_written_beside_its_bar(
-    study: Figures,
-) -> None:
-    assert texts(drawing(study, KINDS).figure).count("E 3.1 %") == 2
-
-
 def test_each_mark_of_a_core_kind_has_its_case_and_value_as_tooltip(study: Figures) -> None:
-    said = [
-        text
-        for found in drawing(study, KINDS).tooltips.values()
-        for text in ([found] if isinstance(found, str) else found)
-    ]
     # The made-up P-cores have 5.1 GHz under performance, where unpinned threads are 3.1 % on E.
+    kinds = drawing(study, KINDS)
+    assert texts(kinds.figure).count("E 3.1 %") == 2
+    said = str(list(kinds.tooltips.values()))
     assert "#2 pcores-set (performance), P-cores: 5.1 GHz" in said
     assert "#1 unpinned (performance), E-cores: 3.1 % of CPU time" in said
 
@@ -88,13 +88,11 @@ def test_each_thread_is_a_bar_with_a_part_for_each_kind(tmp_path: Path) -> None:
     assert "The imbalance is 30 % for #1 unpinned (performance)." in drawn.alt
 
 
-def test_one_thread_has_no_figure_of_how_the_work_was_divided(tmp_path: Path) -> None:
+def test_one_thread_has_no_figure_of_how_the_work_was_divided(
+    tmp_path: Path, study: Figures
+) -> None:
     alone = [record(1, n, team_cpu_s=[{"P": 8.0}]) for n in (1, 2)]
-    assert IMBALANCE not in figures_of(tmp_path, alone)
-
-
-def test_of_results_in_which_work_was_not_looked_at_nothing_is_said(study: Figures) -> None:
-    assert IMBALANCE not in study
+    assert IMBALANCE not in figures_of(tmp_path, alone) | study
 
 
 def test_what_was_not_measured_is_not_drawn_and_says_why(tmp_path: Path) -> None:
@@ -156,7 +154,7 @@ def test_too_many_runs_are_thinned_and_the_caption_says_so(tmp_path: Path) -> No
     assert len(drawn.data("svg")) < 200_000
 
 
-@pytest.mark.parametrize("value", [1e100, 5e-324, 0.0, -3.0])
+@pytest.mark.parametrize("value", [1e100, 5e-324, -3.0])
 def test_numbers_that_cannot_be_still_make_figures(tmp_path: Path, value: float) -> None:
     runs = [
         record(n, r, elapsed_s=value if (n, r) == (1, 3) else 45.0 + r, energy_pkg_j=abs(value))
@@ -191,12 +189,12 @@ def two_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_many_tables_are_written_by_several_processes_alike(two_tables: Path) -> None:
-    found = write_figures(str(two_tables), options=Options(formats=["svg"]))
+    output = write_figures(str(two_tables), options=Options(formats=["svg"]))
 
     drawn = {n: d for n, d in figures_of(two_tables).items() if isinstance(d, Drawing)}
     assert "app2-x1/kinds" in drawn
     figures = two_tables / "figures"
-    names = [str(path.relative_to(figures).with_suffix("")) for path in found.files]
+    names = [str(path.relative_to(figures).with_suffix("")) for path in output.files]
     assert names == [*drawn, "captions"]
     for name, figure in drawn.items():
         assert (figures / f"{name}.svg").read_bytes() == figure.data("svg")
@@ -213,16 +211,13 @@ def test_a_folder_that_cannot_be_written_is_an_error_of_one_line(
         write_figures(str(folder), folder / "taken" / "figures", Options(formats=["svg"]))
 
 
-@pytest.mark.parametrize("style", FORMATS)
-def test_a_file_has_the_same_bytes_each_time_and_says_what_is_seen(
-    tmp_path: Path, style: str
-) -> None:
-    small(tmp_path)
-
-    first, second = (drawing_of(tmp_path, "time-energy").data(style) for _ in range(2))
-
-    assert first == second
-    assert b"#2 pcores-set" in first or b"#3 pcores-pin" in first
+def test_a_file_has_the_same_bytes_each_time_and_says_what_is_seen(tmp_path: Path) -> None:
+    records = Study({"unpinned": 1.0, "pcores-pin": 0.9}, {"unpinned": 1.0, "pcores-pin": 0.9})
+    first, second = (drawing_of(tmp_path, "time-energy", *records.records()) for _ in range(2))
+    for style in FORMATS:
+        data = first.data(style)
+        assert data == second.data(style)
+        assert b"#2 pcores-pin" in data
 
 
 def test_hostile_names_are_text_in_figures_and_no_formula(tmp_path: Path) -> None:
@@ -252,23 +247,6 @@ def test_a_study_that_was_continued_days_later_shows_no_empty_days(tmp_path: Pat
     assert "A vertical line is where the study was continued." in drawn.caption
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (0.0, "0"),
-        (0.5, "0.5"),
-        (999.4, "999"),
-        (999.7, "1000"),
-        (-999.7, "-1000"),
-        (1e7, "1.00e+07"),
-    ],
-)
-def test_numbers_in_sentences_have_no_exponent_that_nobody_would_write(
-    value: float, text: str
-) -> None:
-    assert three_digits(value) == text
-
-
 def test_a_program_of_300_letters_has_a_folder_that_a_file_system_takes(tmp_path: Path) -> None:
     records = [
         run
@@ -278,3 +256,113 @@ def test_a_program_of_300_letters_has_a_folder_that_a_file_system_takes(tmp_path
     folders = {name.partition("/")[0] for name in figures_of(tmp_path, records) if "/" in name}
     assert len(folders) == 2
     assert all(len(folder) < 100 for folder in folders)
+
+
+@pytest.mark.parametrize(("students", "named"), [(1, True), (30, True), (120, False)])
+def test_all_cards_have_a_row_and_names_where_they_fit(
+    tmp_path: Path, students: int, named: bool
+) -> None:
+    plot = found(make_class(tmp_path, students))
+    assert plot is not None
+
+    drawing = draw_many_cards(plot)
+
+    svg = drawing.data("svg").decode()
+    assert len(set(re.findall(r"student-\d{3}", svg))) == (students if named else 0)
+    for model, nodes in plot.groups.items():
+        assert f"{model} ({len(nodes)})" in svg
+    # At most a page.
+    assert drawing.figure.get_figheight() < 11
+    assert f"{students} card" in drawing.alt
+
+
+# The heat map of latencies.
+def heat_map(folder: Path, planted: Planted, **options: Any) -> Drawing:  # noqa: ANN401
+    return draw_latency(read_latency(write_latency_file(folder, content_of(planted, **options))))
+
+
+def map_of(drawing: Drawing) -> Axes:
+    return drawing.figure.axes[0]
+
+
+def cells(drawing: Drawing) -> np.ndarray[Any, np.dtype[np.float64]]:
+    (image,) = map_of(drawing).images
+    return np.ma.filled(np.ma.asarray(image.get_array()), np.nan)
+
+
+def words(drawing: Drawing) -> set[str]:
+    return {text.get_text() for text in map_of(drawing).texts}
+
+
+def test_both_directions_of_a_pair_have_a_cell_each(tmp_path: Path) -> None:
+    medians = np.array([[np.nan, 50.0], [70.0, np.nan]])
+
+    drawing = heat_map(tmp_path, PLANTED["two"], medians=medians, spread=0.0001)
+
+    assert cells(drawing)[0, 1] == pytest.approx(50.0, rel=0.01)
+    assert cells(drawing)[1, 0] == pytest.approx(70.0, rel=0.01)
+    assert np.isnan(np.diag(cells(drawing))).all()
+    assert {"50.0", "70.0"} <= words(drawing)
+
+
+def test_siblings_stand_together_whatever_their_numbers(tmp_path: Path) -> None:
+    drawing = heat_map(tmp_path, PLANTED["smt"])
+
+    labels = [label.get_text() for label in map_of(drawing).get_xticklabels()]
+    assert labels[:4] == ["0", "8", "1", "9"]
+    assert cells(drawing)[0, 1] == pytest.approx(8.0, rel=0.1)
+
+
+def test_kinds_siblings_and_caches_are_marked_at_the_edges(tmp_path: Path) -> None:
+    drawing = heat_map(tmp_path, PLANTED["hybrid"])
+
+    assert {"kind", "SMT siblings", "L2"} <= words(drawing)
+    legend = {text.get_text() for text in drawing.figure.legends[0].get_texts()}
+    assert {"P-cores", "E-cores"} <= legend
+    # A bracket of eight pairs of siblings and of twelve L2 at each of both edges.
+    assert len(map_of(drawing).lines) == 2 * (8 + 12)
+    # Levels of the kernel with the same groups share a layer.
+    assert "package, NUMA node" in words(heat_map(tmp_path, PLANTED["packages"]))
+
+
+def test_unmeasured_pairs_are_empty_and_counted(tmp_path: Path) -> None:
+    medians = PLANTED["complexes"].ns()
+    medians[2, 9] = medians[9, 2] = np.nan
+
+    drawing = heat_map(tmp_path, PLANTED["complexes"], medians=medians)
+
+    assert np.isnan(cells(drawing)[2, 9])
+    assert "2 ordered pairs not measured" in drawing.caption
+    legend = {text.get_text() for text in drawing.figure.legends[0].get_texts()}
+    assert "not measured" in legend
+
+
+def test_a_disturbed_pair_does_not_stretch_the_scale(tmp_path: Path) -> None:
+    medians = PLANTED["complexes"].ns()
+    medians[2, 9] = medians[9, 2] = 5000.0
+
+    drawing = heat_map(tmp_path, PLANTED["complexes"], medians=medians)
+
+    (image,) = map_of(drawing).images
+    _, high = image.get_clim()
+    assert high is not None and high < 100
+    assert "1 pair off the scale" in drawing.caption
+
+
+def test_the_alt_text_names_extremes(tmp_path: Path) -> None:
+    medians = PLANTED["complexes"].ns()
+    medians[3, 5] = medians[5, 3] = 24.2
+    medians[1, 12] = medians[12, 1] = 95.0
+
+    alt = heat_map(tmp_path, PLANTED["complexes"], medians=medians, spread=0.001).alt
+
+    assert "Heat map of 16 CPUs, 120 pairs measured" in alt
+    assert "24.2 ns between CPUs 3 and 5" in alt
+    assert "between CPUs 1 and 12" in alt
+
+
+def test_a_hostile_name_is_text_in_the_heat_map(tmp_path: Path) -> None:
+    content = content_of(PLANTED["two"]) | {"node_id": HOSTILE}
+    svg = draw_latency(read_latency(write_latency_file(tmp_path, content))).data("svg").decode()
+    ElementTree.fromstring(svg)
+    assert "<script>" not in svg and "\u202e" not in svg

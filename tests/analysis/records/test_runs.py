@@ -12,14 +12,23 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from analysis.records.first_records import MAX_KEPT, FirstRecords, command_lines
 from analysis.records.frame import COLUMNS
+from analysis.records.metrics import MAX_METRICS
 from analysis.records.runs import Runs, read_runs
+from analysis.records.settings_seen import MAX_VALUES, SettingsSeen
+from analysis.results.caveats import folder_footnotes
 from analysis.results.summarise import summarise
 from analysis.tables.means import make_tables, render
 from base.errors import UserError
 from runners.records.line import TORN
 from runners.records.record import SCHEMA
-from tests.support.results import left_out, record, without, write
+from tests.support.results import Record, left_out, record, without, write
+
+
+def runs_of(folder: Path, *records: Record) -> Runs:
+    write(folder, records)
+    return read_runs(folder)
 
 
 def test_every_run_of_every_attempt_is_a_row(tmp_path: Path) -> None:
@@ -36,41 +45,34 @@ def test_every_run_of_every_attempt_is_a_row(tmp_path: Path) -> None:
     assert (runs.refused, runs.unusable) == ({}, 0)
 
 
+def reasons_of(runs: Runs) -> list[tuple[str, str, str]]:
+    return list(runs.reasons.itertuples(index=False, name=None))
+
+
 def test_what_was_not_measured_is_missing_and_a_zero_is_a_zero(tmp_path: Path) -> None:
-    write(tmp_path, [without(["energy_pkg_j"], "no permission", migrations=0)])
-
-    runs = read_runs(tmp_path)
-
+    runs = runs_of(tmp_path, without(["energy_pkg_j"], "no permission", migrations=0))
     row = runs.frame.iloc[0]
     assert math.isnan(row["energy_pkg_j"])
     assert row["migrations"] == 0
     assert reasons_of(runs) == [("case000000000001", "energy_pkg_j", "no permission")]
 
 
-def reasons_of(runs: Runs) -> list[tuple[str, str, str]]:
-    return list(runs.reasons.itertuples(index=False, name=None))
-
-
 def test_reasons_are_those_of_good_runs_each_once(tmp_path: Path) -> None:
     lost = {"unavailable": {"energy_pkg_j": "wrapped", "turbo": "unknown"}}
-    write(
+    no_texts = {"turbo": "", "epp": 1, "driver": ["a"], "energy_pkg_j": None}
+    runs = runs_of(
         tmp_path,
-        [
-            record(1, 1, **lost),
-            record(1, 2, unavailable={"turbo": "unknown", "epp": "refused"}),
-            record(1, 3, **lost),
-            record(2, 1, **lost),
-            record(3, 1, unavailable={"turbo": "of a warm-up"}, warmup=True),
-            record(3, 1, unavailable={"turbo": "of a failed run"}, status="failed"),
-            record(3, 1, unavailable={"turbo": "of a repetition that was there before"}),
-            record(
-                3, 2, unavailable={"turbo": "", "epp": 1, "driver": ["a"], "energy_pkg_j": None}
-            ),
-            record(3, 3, unavailable=["turbo"]),
-        ],
+        record(1, 1, **lost),
+        record(1, 2, unavailable={"turbo": "unknown", "epp": "refused"}),
+        record(1, 3, **lost),
+        record(2, 1, **lost),
+        record(3, 1, unavailable={"turbo": "of a warm-up"}, warmup=True),
+        record(3, 1, unavailable={"turbo": "of a failed run"}, status="failed"),
+        record(3, 1, unavailable={"turbo": "of a repetition that was there before"}),
+        record(3, 2, unavailable=no_texts),
+        record(3, 3, unavailable=["turbo"]),
     )
-
-    assert reasons_of(read_runs(tmp_path)) == [
+    assert reasons_of(runs) == [
         ("case000000000001", "energy_pkg_j", "wrapped"),
         ("case000000000001", "turbo", "unknown"),
         ("case000000000001", "epp", "refused"),
@@ -79,23 +81,25 @@ def test_reasons_are_those_of_good_runs_each_once(tmp_path: Path) -> None:
     ]
 
 
+def names_of(frame: pd.DataFrame, part: str = "metric_") -> list[str]:
+    return [str(name) for name in frame if part in str(name)]
+
+
 def test_numbers_by_kind_are_columns_and_other_names_of_kinds_are_not(tmp_path: Path) -> None:
-    write(
+    rates = {"P": 0.0784, "X": 0.5, "LP-E": "none"}
+    odd = {"LP-E": 1, "X": 0.5, "\x1b": 1.0}
+    frame = runs_of(
         tmp_path,
-        [
-            record(1, 1, freq_ghz={"LP-E": 2.5}, residency={"LP-E": 1, "X": 0.5, "\x1b": 1.0}),
-            record(1, 2, freq_ghz={"LP-E": "2.5"}, residency=None),
-        ],
-    )
+        record(1, 1, freq_ghz={"LP-E": 2.5}, residency=odd, l1d_miss_rate=rates),
+        record(1, 2, freq_ghz={"LP-E": "2.5"}, residency=None, l1d_miss_rate=0.1),
+    ).frame
 
-    runs = read_runs(tmp_path)
-
-    assert [name for name in runs.frame if name not in COLUMNS] == [
-        "freq_LP-E_ghz", "residency_LP-E",
-    ]  # fmt: skip
-    assert runs.frame["freq_LP-E_ghz"].tolist()[0] == 2.5
-    assert runs.frame["freq_LP-E_ghz"].isna().tolist() == [False, True]
-    assert runs.frame["residency_LP-E"].dropna().tolist() == [1.0]
+    found = {str(name): frame[name].fillna(-1).tolist() for name in frame if name not in COLUMNS}
+    assert found == {
+        "freq_LP-E_ghz": [2.5, -1],
+        "residency_LP-E": [1.0, -1],
+        "l1d_miss_rate_P": [0.0784, -1],
+    }
 
 
 @pytest.mark.parametrize(
@@ -115,10 +119,7 @@ def test_numbers_by_kind_are_columns_and_other_names_of_kinds_are_not(tmp_path: 
     ],
 )
 def test_the_start_is_in_unix_seconds(tmp_path: Path, text: object, seconds: float | None) -> None:
-    write(tmp_path, [record(1, 1, started_at=text)])
-
-    (started_s,) = read_runs(tmp_path).frame["started_s"]
-
+    (started_s,) = runs_of(tmp_path, record(1, 1, started_at=text)).frame["started_s"]
     assert math.isnan(started_s) if seconds is None else started_s == seconds
 
 
@@ -129,17 +130,15 @@ def test_the_start_is_in_unix_seconds(tmp_path: Path, text: object, seconds: flo
         ({"package 0": 45, "package 1": "hot", "package 2": True, "package 3": None}, 45.0),
         ({"package 0": math.nan, "package 1": -3.0}, -3.0),
         ({"package 0": math.inf, "package 1": 10**400}, None),
-        ({}, None),
         (45.0, None),
     ],
 )
 def test_the_temperature_is_the_hottest_package_s(
     tmp_path: Path, packages: object, hottest: float | None
 ) -> None:
-    write(tmp_path, [record(1, 1, temperature_before_c=packages)])
-
-    (celsius,) = read_runs(tmp_path).frame["temperature_c"]
-
+    (celsius,) = runs_of(tmp_path, record(1, 1, temperature_before_c=packages)).frame[
+        "temperature_c"
+    ]
     assert math.isnan(celsius) if hottest is None else celsius == hottest
 
 
@@ -160,10 +159,8 @@ def test_what_is_of_another_kind_is_missing_and_leaves_its_neighbours_alone(
     tmp_path: Path, column: str, good: tuple[object, object], bad: object
 ) -> None:
     values = (good[0], bad, good[1])
-    write(tmp_path, [record(1, r, **{column: value}) for r, value in enumerate(values, 1)])
-
-    first, spoilt, last = read_runs(tmp_path).frame[column]
-
+    runs = runs_of(tmp_path, *(record(1, r, **{column: v}) for r, v in enumerate(values, 1)))
+    first, spoilt, last = runs.frame[column]
     assert (first, last) == good
     assert pd.isna(spoilt)
 
@@ -247,34 +244,25 @@ def test_a_shard_that_cannot_be_read_is_named(tmp_path: Path) -> None:
         read_runs(tmp_path)
 
 
-def test_an_interrupted_run_gives_way_to_the_one_made_again(tmp_path: Path) -> None:
-    write(tmp_path, [record(1, 1, status="interrupted", elapsed_s=None), record(1, 2)])
-    write(tmp_path, [record(1, 1, attempt=2, elapsed_s=7.0)], attempt=2)
+def test_of_two_runs_of_a_repetition_the_first_that_ended_counts(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        [
+            record(1, 1, status="interrupted", elapsed_s=None),
+            record(1, 2, status="failed"),
+            left_out(5, "governor cannot be set"),
+            left_out(4, "no E-cores"),
+        ],
+    )
+    later = [record(1, 1, elapsed_s=7.0), record(1, 2), left_out(4, "no E-cores"), record(5, 1)]
+    write(tmp_path, [run | {"attempt": 2} for run in later], attempt=2)
 
     frame = read_runs(tmp_path).frame
 
-    assert sorted(frame["elapsed_s"]) == [7.0, 45.0]
-    assert set(frame["status"]) == {"ok"}
-
-
-def test_of_two_runs_of_the_same_repetition_the_first_counts_whatever_came_of_it(
-    tmp_path: Path,
-) -> None:
-    write(tmp_path, [record(1, 1, status="failed")])
-    write(tmp_path, [record(1, 1, attempt=2)], attempt=2)
-
-    assert list(read_runs(tmp_path).frame["status"]) == ["failed"]
-
-
-def test_a_case_that_could_be_run_later_is_not_left_out(tmp_path: Path) -> None:
-    write(tmp_path, [left_out(5, "governor cannot be set"), left_out(4, "no E-cores")])
-    write(tmp_path, [left_out(4, "no E-cores"), record(5, 1, attempt=2)], attempt=2)
-
-    frame = read_runs(tmp_path).frame
-
-    assert sorted(zip(frame["case_number"], frame["status"], strict=True)) == [
-        (4, "skipped"), (5, "ok"),
-    ]  # fmt: skip
+    rows = frame[["case_number", "status"]].itertuples(index=False, name=None)
+    assert sorted(rows) == [(1, "failed"), (1, "ok"), (4, "skipped"), (5, "ok")]
+    assert frame["elapsed_s"][frame["case_number"] == 1].max() == 45.0
+    assert 7.0 in frame["elapsed_s"].tolist()
 
 
 # Of another version, study or node a record is refused, which is told elsewhere.
@@ -349,16 +337,18 @@ def test_an_idle_measurement_is_no_run_and_no_damage(tmp_path: Path) -> None:
     assert table.raw_values[0]["energy_pkg_mean_j"] == 2215.08
 
 
-def test_cpu_times_by_thread_and_kind_are_columns(
-    tmp_path: Path,
-) -> None:
+def test_cpu_times_by_thread_and_of_quarters_are_averaged_over_runs(tmp_path: Path) -> None:
     # What is no list of times of kinds is missing as a whole.
     teams = ([{"P": 2.0, "E": 0.5}, {}, {"X": 1.0, "E": 1.0}], [{"P": -1.0}, {"E": 1}], {"P": 1.0})
-    write(tmp_path, [record(1, n, team_cpu_s=team) for n, team in enumerate(teams, 1)])
+    courses = (
+        [{"P": 2.0, "E": 0.5}, {"P": 1.0, "E": 0.0}, {"P": 3.0}, {"P": 4.0}, {"P": 9.0}],
+        [{"P": 4.0, "E": 1.5}, {"P": 3.0, "E": 0.0}, {"P": 5.0}],
+        None,
+    )
+    fields = [{"team_cpu_s": team, "course": c} for team, c in zip(teams, courses, strict=True)]
+    runs = runs_of(tmp_path, *(record(1, n, **of_run) for n, of_run in enumerate(fields, 1)))
 
-    runs = read_runs(tmp_path)
-
-    threads = {name: of.tolist() for name, of in runs.frame.items() if "team" in str(name)}
+    threads = {name: runs.frame[name].tolist() for name in names_of(runs.frame, "team")}
     nan = pytest.approx(math.nan, nan_ok=True)
     assert threads == {
         "team_cpu_s_0 E": [0.5, nan, nan],
@@ -367,20 +357,8 @@ def test_cpu_times_by_thread_and_kind_are_columns(
     }
     (case,) = summarise(runs)
     assert list(case.profiles["team_cpu_s"]) == [{"E": 0.5, "P": 2.0}, {"E": 1.0}]
-
-
-def test_cpu_times_of_quarters_are_averaged_over_runs(tmp_path: Path) -> None:
-    courses = ([{"P": 2.0, "E": 0.5}, {"P": 1.0, "E": 0.0}, {"P": 3.0}, {"P": 4.0}, {"P": 9.0}],
-               [{"P": 4.0, "E": 1.5}, {"P": 3.0, "E": 0.0}, {"P": 5.0}])  # fmt: skip
-    write(tmp_path, [record(1, n, course=of) for n, of in enumerate(courses, 1)])
-
-    (case,) = summarise(read_runs(tmp_path))
-
     assert [dict(quarter) for quarter in case.profiles["course"]] == [
-        {"P": 3.0, "E": 1.0},
-        {"P": 2.0, "E": 0.0},
-        {"P": 4.0},
-        {"P": 4.0},
+        *({"P": 3.0, "E": 1.0}, {"P": 2.0, "E": 0.0}, {"P": 4.0}, {"P": 4.0}),
     ]
 
 
@@ -404,3 +382,103 @@ def test_the_look_is_that_of_the_last_runs_of_what_was_undecided(
         write(tmp_path, [record(1, attempt, **same)], attempt)
     runs = read_runs(tmp_path)
     assert (runs.look, runs.raced) == (look, False)
+
+
+# What the programs printed.
+def test_of_too_many_names_the_first_in_the_alphabet_are_kept_with_a_footnote(
+    tmp_path: Path,
+) -> None:
+    many = {f"m{number:02d}": float(number) for number in range(MAX_METRICS, -1, -1)}
+    few = dict(list(many.items())[1:])
+    runs = {
+        name: runs_of(tmp_path / name, record(1, 1, metrics=metrics))
+        for name, metrics in (("many", many), ("few", few))
+    }
+    kept = names_of(runs["many"].frame)
+    assert kept == [f"metric_m{number:02d}" for number in range(MAX_METRICS)]
+    notes = [folder_footnotes(runs[name], tmp_path / name) for name in ("many", "few")]
+    assert "the first 32 names in the alphabet are used" in notes[0][0]
+    assert notes[1] == []
+
+
+def test_only_numbers_with_names_of_runs_that_name_a_case_are_metrics(tmp_path: Path) -> None:
+    odd = {"text": "3.5", "truth": True, "list": [1], "endless": math.inf, "huge": 10**400}
+    nameless = record(1, 1, app=None, metrics={"round_ms": 9.0})
+    named = record(1, 2, metrics={"round_ms": 2.0, "a\x1b[31m": 1.0} | odd)
+
+    runs = runs_of(tmp_path, nameless, named, nameless, record(1, 3, metrics=[3.5]))
+
+    assert runs.unusable == 2
+    assert names_of(runs.frame) == ["metric_round_ms"]
+    assert runs.frame["metric_round_ms"].fillna(-1).tolist() == [2.0, -1]
+    # Of the name that cannot be printed.
+    assert runs.more_metrics
+
+
+def test_attempts_that_are_read_apart_make_the_same_columns(tmp_path: Path) -> None:
+    printed = [{"m01": 1.0, "m39": 2.0}, {"m00": 3.0}, {}, {f"m{n:02d}": 4.0 for n in range(1, 40)}]
+    for attempt, metrics in enumerate(printed, 1):
+        write(tmp_path, [record(1, attempt, attempt=attempt, metrics=metrics)], attempt)
+
+    frame = read_runs(tmp_path).frame
+
+    names = [f"m{n:02d}" for n in range(MAX_METRICS)]
+    assert names_of(frame) == [f"metric_{name}" for name in names]
+    for name in names:
+        expected = [metrics.get(name, -1) for metrics in printed]
+        assert frame[f"metric_{name}"].fillna(-1).tolist() == expected
+
+
+# What is kept of the first record of each case, for the command lines and versions in reports.
+def test_the_first_record_of_each_case_in_each_attempt_is_kept(tmp_path: Path) -> None:
+    runs = runs_of(
+        tmp_path,
+        *(
+            record(case, repetition, attempt=attempt, kernel=f"6.{case}.{attempt}")
+            for attempt in (1, 2)
+            for repetition in (1, 2, 3)
+            for case in (1, 2)
+        ),
+    )
+    firsts = list(runs.firsts)
+    assert [first["kernel"] for first in firsts] == ["6.1.1", "6.2.1", "6.1.2", "6.2.2"]
+    assert all("elapsed_s" not in first for first in firsts)
+
+
+def test_a_case_that_was_left_out_at_first_has_a_command_line(tmp_path: Path) -> None:
+    absent = record(1, 1, status="skipped", reason="CPU 5 is offline", command=None)
+    environment = {"set": {"OMP_NUM_THREADS": "4"}}
+    made = [record(1, n, command=["lu", str(n)], environment=environment) for n in (1, 2)]
+    runs = runs_of(tmp_path, absent, *made)
+    lines = command_lines(runs.firsts, {str(made[0]["case_id"]), "of nobody"})
+    assert lines == {made[0]["case_id"]: "OMP_NUM_THREADS=4 lu 1"}
+
+
+def test_first_records_of_others_are_kept_up_to_a_limit() -> None:
+    firsts = FirstRecords()
+    for number in (*range(MAX_KEPT), 0, MAX_KEPT):
+        firsts.add({"case_id": str(number), "kernel": "6.1"})
+    assert len(list(firsts)) == MAX_KEPT
+
+
+@pytest.mark.parametrize(
+    ("records", "expected"),
+    [
+        (
+            [{}, {"epp": "performance"}, {"attempt": 2}, {}],
+            {"power": [1, 2, 4], "performance": [2]},
+        ),
+        # Runs that are not averaged say nothing.
+        ([{}, {"epp": "balance", "status": "failed"}], {"power": [1]}),
+        ([{}, {"epp": "balance", "warmup": True}], {"power": [1]}),
+        # A setting that moves all the time keeps its first values.
+        ([{"epp": str(n)} for n in range(100)], {str(n): [n + 1] for n in range(MAX_VALUES)}),
+    ],
+)
+def test_values_of_settings_are_kept_with_their_attempts(
+    records: list[Record], expected: dict[str, list[int]]
+) -> None:
+    seen = SettingsSeen()
+    for number, fields in enumerate(records, 1):
+        seen.add({"case_id": "a", "status": "ok", "attempt": number, "epp": "power"} | fields)
+    assert seen.of("a") == {"EPP": expected}

@@ -12,11 +12,10 @@ from matplotlib.lines import Line2D
 from analysis.affinity.team import MAX_CELLS
 from analysis.figures.drawing import Drawing, NotDrawn
 from analysis.figures.experiments import MAX_TEAMS
-from analysis.figures.gallery import Options, write_figures
 from tests.analysis.affinity.made_results import NO_L1D, ROUNDS, Affinity, make_affinity
 from tests.analysis.figures.drawn import HOSTILE, Figures, drawing, figures_of, texts
 from tests.analysis.report.made_results import DIGEST
-from tests.support.results import record
+from tests.support.results import Record, record
 
 
 def figures(folder: Path, study: Affinity) -> Figures:
@@ -36,29 +35,34 @@ def marked(axes: Axes, marker: str) -> list[tuple[int, float]]:
 
 
 def test_rounds_are_drawn_by_placement_beside_what_was_published(study: Figures) -> None:
-    figure = drawing(study, "contention-1").figure
+    drawn = drawing(study, "contention-1")
 
-    times, misses = figure.axes
+    times, misses = drawn.figure.axes
     expected = dict(enumerate(ROUNDS["integer"].values()))
     assert dict(marked(times, "D")) == pytest.approx(expected)
     # 10.7 ms left to the scheduler, 3.53 ms on one CPU (by either mechanism), and their misses.
     assert marked(times, "*") == [(0, 10.7), (1, 3.53), (2, 3.53)]
     assert dict(marked(misses, "*")) == pytest.approx({0: 7.84, 1: 0.45, 2: 0.45})
-    assert "left out" in texts(figure)
-    alt = drawing(study, "contention-1").alt
-    assert "from 2.5 ms for #2 same-cpu-pin-program (performance) to 14 ms for #7 across" in alt
-    assert "Published: 10.7 ms for #1 unpinned (performance)" in alt
+    assert "left out" in texts(drawn.figure)
+    assert (
+        "from 2.5 ms for #2 same-cpu-pin-program (performance) to 14 ms for #7 across" in drawn.alt
+    )
+    assert "Published: 10.7 ms for #1 unpinned (performance)" in drawn.alt
 
 
-def test_what_was_not_counted_has_no_panel_and_its_reason(tmp_path: Path) -> None:
-    drawn = figures(tmp_path, Affinity(apps=("contention",), l1d=False, repetitions=2))
+def test_what_was_not_counted_has_no_panel_and_what_was_not_run_no_figure(tmp_path: Path) -> None:
+    make_affinity(tmp_path, Affinity(apps=("contention",), l1d=False, repetitions=2))
+
+    drawn = figures_of(tmp_path)
+
     figure = drawing(drawn, "contention-1")
-
     assert len(figure.figure.axes) == 1
     assert NO_L1D in figure.caption
+    assert {"contention-1", "contention-2"} <= drawn.keys()
+    assert not [name for name in drawn if name.startswith(("smt-", "threads-"))]
 
 
-def test_workloads_stand_beside_each_other_with_their_multiples_of_the_time_alone(
+def test_workloads_stand_beside_each_other_with_multiples_of_the_time_alone(
     study: Figures,
 ) -> None:
     figure = drawing(study, "smt-1").figure
@@ -75,12 +79,8 @@ def test_workloads_stand_beside_each_other_with_their_multiples_of_the_time_alon
 
 def test_a_slow_run_is_within_the_panel(tmp_path: Path) -> None:
     records = list(Affinity(apps=("contention",), repetitions=5).records())
-    of_first = [r for r in records if r["case_id"] == "contention-integer-4-unpinned"]
-    of_first[0]["metrics"]["round_ms"] = 40.0
-
-    drawn = figures_of(tmp_path, records)
-
-    assert drawing(drawn, "contention-1").figure.axes[0].get_xlim()[1] > 40
+    next(run for run in records if run.get("metrics"))["metrics"]["round_ms"] = 40.0
+    assert drawing(figures_of(tmp_path, records), "contention-1").figure.axes[0].get_xlim()[1] > 40
 
 
 def test_of_many_workloads_the_first_are_drawn_with_a_note(tmp_path: Path) -> None:
@@ -98,13 +98,15 @@ def test_of_many_workloads_the_first_are_drawn_with_a_note(tmp_path: Path) -> No
     assert "3 more workloads are not drawn." in figure.caption
 
 
-def test_without_one_thread_alone_no_multiples_are_drawn(tmp_path: Path) -> None:
-    records = [r for r in Affinity(apps=("smt",)).records() if r["threads"] == 2]
-    drawn = figures_of(tmp_path, records)
+def reason_of(drawn: Figures, name: str) -> str:
+    found = drawn[name]
+    assert isinstance(found, NotDrawn)
+    return found.reason
 
-    none = drawn["smt-1"]
-    assert isinstance(none, NotDrawn)
-    assert "one thread" in none.reason
+
+def test_without_one_thread_alone_no_multiples_are_drawn(tmp_path: Path) -> None:
+    records = [r for r in Affinity(apps=("smt",), repetitions=2).records() if r["threads"] == 2]
+    assert "one thread" in reason_of(figures_of(tmp_path, records), "smt-1")
 
 
 def test_a_team_s_cells_are_the_shares_of_the_looks(study: Figures) -> None:
@@ -135,42 +137,30 @@ def test_cpus_stand_in_groups_by_kind_best_first(tmp_path: Path) -> None:
     assert labels == [str(cpu) for cpu in (*range(4, 16), *range(4))]
 
 
-def test_a_node_with_hundreds_of_cpus_is_drawn(tmp_path: Path) -> None:
-    threads = [
-        {"process": 0, "allowed": "0-511", "seen": {str(cpu): 3, str(511 - cpu): 1}}
-        for cpu in range(256)
-    ]
-    run = record(1, 1, app="threadmap", threads=256, placement={"threads": threads})
+def team(number: int, threads: list[tuple[str, dict[str, int]]]) -> Record:
+    """Return a run whose threads were allowed these CPUs and seen there so often."""
+    placed = [{"process": 0, "allowed": allowed, "seen": seen} for allowed, seen in threads]
+    fields = {"placement": {"threads": placed}, "threads": len(threads), "governor": "performance"}
+    return record(number, 1, app="threadmap", **fields)
 
-    drawn = figures_of(tmp_path, [run])
 
-    figure = drawing(drawn, "threads-1")
+def test_a_node_with_hundreds_of_cpus_is_drawn_and_more_are_not(tmp_path: Path) -> None:
+    hundreds = team(1, [("0-511", {str(cpu): 3, str(511 - cpu): 1}) for cpu in range(256)])
+    everywhere: tuple[str, dict[str, int]] = ("0-1023", {str(cpu): 1 for cpu in range(1024)})
+    thousands = team(1, [everywhere, *[("0-1023", {"0": 1})] * (MAX_CELLS // 1024)])
+
+    figure = drawing(figures_of(tmp_path / "hundreds", [hundreds]), "threads-1")
+    reason = reason_of(figures_of(tmp_path / "thousands", [thousands]), "threads-1")
+
     assert figure.figure.get_figheight() < 5
     assert "Where dots would be too many there are none." in figure.caption
     assert len(figure.data("svg")) < 500_000
-
-
-def test_more_threads_on_more_cpus_than_a_page_has_room_for_are_not_drawn(tmp_path: Path) -> None:
-    seen = {str(cpu): 1 for cpu in range(1024)}
-    threads = [{"process": 0, "allowed": "0-1023", "seen": seen}]
-    threads += [{"process": 0, "allowed": "0-1023", "seen": {"0": 1}}] * (MAX_CELLS // 1024)
-    run = record(1, 1, app="threadmap", threads=len(threads), placement={"threads": threads})
-
-    none = figures_of(tmp_path, [run])["threads-1"]
-    assert isinstance(none, NotDrawn)
-    assert none.reason == "so many threads and CPUs cannot be drawn"
+    assert reason == "so many threads and CPUs cannot be drawn"
 
 
 def test_of_many_teams_the_first_are_drawn_with_a_note(tmp_path: Path) -> None:
-    threads = [{"process": 0, "allowed": "0", "seen": {"0": 3}}]
-    runs = [
-        record(n, 1, app="threadmap", governor="performance", placement={"threads": threads})
-        for n in range(1, MAX_TEAMS + 3)
-    ]
-
-    drawn = figures_of(tmp_path, runs)
-
-    figure = drawing(drawn, "threads-1")
+    runs = [team(number, [("0", {"0": 3})]) for number in range(1, MAX_TEAMS + 3)]
+    figure = drawing(figures_of(tmp_path, runs), "threads-1")
     assert len(figure.figure.axes) == MAX_TEAMS
     assert "2 more cases of this table are not drawn." in figure.caption
 
@@ -185,13 +175,3 @@ def test_hostile_names_are_text(tmp_path: Path) -> None:
             svg = figure.data("svg").decode()
             assert "<script" not in svg
             assert "\x1b" not in svg + figure.alt + figure.caption
-
-
-def test_the_command_writes_figures_of_what_was_run_only(tmp_path: Path) -> None:
-    make_affinity(tmp_path, Affinity(apps=("contention",), repetitions=2))
-
-    files = write_figures(str(tmp_path), options=Options(formats=["svg"])).files
-
-    names = {path.name for path in files}
-    assert {"contention-1.svg", "contention-2.svg"} <= names
-    assert not any(name.startswith(("smt-", "threads-")) for name in names)
