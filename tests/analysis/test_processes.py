@@ -1,4 +1,4 @@
-"""How many processes work is given to."""
+"""How many processes work is given to, and how few modules a reader of results loads."""
 
 from __future__ import annotations
 
@@ -10,23 +10,32 @@ from pathlib import Path
 import pytest
 
 from analysis.processes import MAX_WORKERS, how_many
+from tests.support.results import Study, write
 from tests.support.tools import ROOT
+from tests.support.wait import HANG_S
+
+MOST_MODULES = 16
 
 
 @pytest.mark.parametrize(("cpus", "jobs", "workers"), [(2, 9, 2), (64, 9, MAX_WORKERS), (4, 3, 3)])
-def test_there_are_no_more_than_cpus_or_jobs(
-    monkeypatch: pytest.MonkeyPatch, cpus: int, jobs: int, workers: int
+def test_there_are_no_more_than_cpus_or_jobs_and_one_without_shared_memory(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, cpus: int, jobs: int, workers: int
 ) -> None:
     monkeypatch.setattr("os.sched_getaffinity", lambda _: set(range(cpus)))
     assert how_many(jobs) == workers
-
-
-def test_without_shared_memory_there_is_one(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr("os.sched_getaffinity", lambda _: {0, 1})
     monkeypatch.setattr("analysis.processes.SHARED_MEMORY", str(tmp_path / "none"))
-    assert how_many(9) == 1
+    assert how_many(jobs) == 1
+
+
+def python(folder: Path, code: str) -> subprocess.CompletedProcess[str]:
+    """Run a program in a process of its own."""
+    script = folder / "script.py"
+    script.write_text(code)
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    command = [sys.executable, str(script)]
+    return subprocess.run(
+        command, env=environment, capture_output=True, text=True, check=False, timeout=HANG_S
+    )
 
 
 # Work that never ends, and Ctrl-C.
@@ -43,14 +52,22 @@ if __name__ == "__main__":
 
 
 def test_who_stops_for_a_signal_does_not_wait_for_work(tmp_path: Path) -> None:
-    script = tmp_path / "stopped.py"
-    script.write_text(STOPPED)
-    done = subprocess.run(
-        [sys.executable, script],
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
+    assert "KeyboardInterrupt" in python(tmp_path, STOPPED).stderr
+
+
+def test_a_reader_of_results_loads_few_modules_and_no_bootstrap(tmp_path: Path) -> None:
+    results = tmp_path / "results"
+    write(results, Study({"unpinned": 1.0, "pcores-pin": 0.9, "ecores-set": 1.4}).records())
+    code = (
+        "import sys, analysis.records.runs, analysis.results.sources\n"
+        "print(*(name for name in sys.modules if name.split('.')[0] == 'runners'))\n"
+        "from pinstudy.cli import group\n"
+        "for command in ('verdict', 'tables'):\n"
+        f"    group.main([command, {str(results)!r}], standalone_mode=False)\n"
+        "print(*sys.modules)"
     )
-    assert "KeyboardInterrupt" in done.stderr
+    runners, *_, imported = python(tmp_path, code).stdout.splitlines()
+    assert "runners.records.reader" in runners.split()
+    assert len(runners.split()) <= MOST_MODULES, runners
+    assert "analysis.results.sources" in imported.split()
+    assert "scipy.stats" not in imported.split()
