@@ -33,7 +33,6 @@ VALUES: dict[tuple[str, str, int, str], float] = {
     ("threadmap", "second", 4, "unpinned"): 37.0,
     ("threadmap", "second", 4, "same-cpu-pin"): 0.0,
 }
-_SELECTIONS = {"unpinned": "all"}
 _CPUS = {"unpinned": "0-15", "same-cpu-pin": "0,2", "siblings-pin": "0-3", "pcores-pin": "0,2"}
 _METRICS = {"contention": "round_ms", "smt": "thread_ms", "threadmap": "moves"}
 _SEEN = {
@@ -92,21 +91,16 @@ class MadeDemo:
 
     def _fields(self, app: str, size: str, threads: int, mapping: str) -> dict[str, Any]:
         tables = list(dict.fromkeys(key[:3] for key in VALUES))
+        pinned = mapping != "unpinned"
         fields: dict[str, Any] = {
-            "study": "demo",
-            "case_id": f"{app}-{size}-{threads}-{mapping}",
-            "app": app,
-            "build": "libgomp",
-            "size": size,
-            "threads": threads,
-            "mapping": mapping,
-            "selection": _SELECTIONS.get(mapping, mapping.removesuffix("-pin")),
-            "binding": "none" if mapping == "unpinned" else "pin",
-            "mechanism": None if mapping == "unpinned" else "omp-places",
+            **{"study": "demo", "case_id": f"{app}-{size}-{threads}-{mapping}", "app": app},
+            **{"build": "libgomp", "size": size, "threads": threads, "mapping": mapping},
+            "selection": mapping.removesuffix("-pin") if pinned else "all",
+            "binding": "pin" if pinned else "none",
+            "mechanism": "omp-places" if pinned else None,
             "cpus": self.cpus or (_CPUS[mapping] if threads > 1 else "0"),
-            "node_digest": DIGEST,
+            **{"node_digest": DIGEST, "governor": "current"},
             "table_number": tables.index((app, size, threads)) + 1,
-            "governor": "current",
         }
         if app == "threadmap":
             looks = [

@@ -166,27 +166,17 @@ def _case(
     if threads == 1 and selection == "pcores":
         cpus = "0"
     metric = {"contention": "round_ms", "smt": "thread_ms", "pingpong": "latency_ns"}.get(app)
+    fields = {
+        **{"study": "affinity", "case_id": f"{app}-{size}-{threads}-{mapping}", "app": app},
+        **{"build": "libgomp", "size": size, "threads": threads, "mapping": mapping},
+        **{"selection": selection, "binding": binding, "mechanism": mechanism, "cpus": cpus},
+        **{"node_digest": DIGEST, "governor": "performance"},
+        "table_number": _TABLES.index((app, size, threads)) + 1,
+    }
+    absent = ONE_PACKAGE if selection == "across-packages" else ""
     return {
-        "number": number,
-        "left_out": ONE_PACKAGE if selection == "across-packages" else "",
-        "metric": metric,
-        "value": value or 0.0,
-        "fields": {
-            "study": "affinity",
-            "case_id": f"{app}-{size}-{threads}-{mapping}",
-            "app": app,
-            "build": "libgomp",
-            "size": size,
-            "threads": threads,
-            "mapping": mapping,
-            "selection": selection,
-            "binding": binding,
-            "mechanism": mechanism,
-            "cpus": cpus,
-            "node_digest": DIGEST,
-            "table_number": _TABLES.index((app, size, threads)) + 1,
-            "governor": "performance",
-        },
+        **{"number": number, "left_out": absent, "metric": metric, "value": value or 0.0},
+        "fields": fields,
     }
 
 

@@ -70,14 +70,10 @@ def test_a_ratio_the_other_way_round_has_the_ends_of_its_interval_in_order(demo:
         (MadeDemo(cpus="0"), "contention", words.ONE_CPU),
         (MadeDemo(cpus="0"), "false sharing", words.ONE_CPU),
         (MadeDemo(repetitions=1), "contention", "too few runs, or not in turn"),
-        (
-            MadeDemo(repetitions=9, in_modes=["unpinned"]),
-            "contention",
-            "runs in several modes",
-        ),
-        (MadeDemo(apps=["smt"]), "contention", words.NOT_YET),
-        (MadeDemo(apps=["smt"]), "who ran where", words.NOT_YET),
-        (MadeDemo(latency=False), "latency", words.NOT_YET),
+        (MadeDemo(repetitions=9, in_modes=["unpinned"]), "contention", "runs in several modes"),
+        (MadeDemo(apps=["smt"], latency=False), "contention", words.NOT_YET),
+        (MadeDemo(apps=["smt"], latency=False), "who ran where", words.NOT_YET),
+        (MadeDemo(apps=["smt"], latency=False), "latency", words.NOT_YET),
     ],
 )
 def test_what_could_not_be_shown_has_its_reason(
@@ -101,55 +97,32 @@ def test_why_latencies_could_not_be_measured_is_read_from_beside_the_records(
 
 
 RATIO: words.Values = {"ratio": 4.06, "ratio_low": 3.52, "ratio_high": 4.31, "outcome": "worse"}
+PAIRS: words.Values = {"near": "L3", "far": "L3"}
 
 
 @pytest.mark.parametrize(
     ("effect", "values", "expected"),
     [
-        (
-            "contention",
-            RATIO,
-            "Four threads on two lines: 4.1 times as long unpinned (3.5 to 4.3).",
-        ),
-        (
-            "contention",
-            {**RATIO, "ratio": 1.06, "ratio_low": 0.7, "outcome": "undecided"},
-            "Four threads on two lines: not distinguishable, 1.06 times as long unpinned "
-            "(0.70 to 4.31).",
-        ),
-        (
-            "false sharing",
-            {"ratio": 2.5, "ratio_low": None, "ratio_high": None},
-            "The same two counters in one line: 2.50 times as long.",
-        ),
-        (
-            "one core",
-            {"sum_one_core_ratio": 1.0, "sine_one_core_ratio": 1.75},
-            "Two threads on one core: a sum takes 1.00 times, a sine takes 1.75 times the time "
-            "alone.",
-        ),
-        (
-            "latency",
-            {"near": "L2", "near_ns": 21.04, "far": "all measured", "far_ns": 64.4,
-             "pairs_of_node": 28},
-            "A cache line takes 21.0 ns within a cluster (L2), 64.4 ns across the node.",
-        ),
-        (
-            "latency",
-            {"near": "L3", "near_ns": 76.7, "far": "L3", "far_ns": 76.7, "pairs_of_node": 1},
-            "A cache line takes 76.7 ns from one CPU to the other.",
-        ),
-        (
-            "latency",
-            {"near": "L3", "near_ns": 3.99e6, "far": "L3", "far_ns": 3.99e6, "pairs_of_node": 6},
-            "A cache line takes 3.99 ms below one L3 cache.",
-        ),
-        (
-            "who ran where",
-            {"threads": 4, "unpinned_cpus": 6, "unpinned_moves_per_s": 37.0,
-             "pinned_cpus": 2, "pinned_moves_per_s": 0.0},
-            "4 unpinned threads were seen on 6 CPUs and moved 37 times a second; pinned, 0 times.",
-        ),
+        ("contention", RATIO,
+         "Four threads on two lines: 4.1 times as long unpinned (3.5 to 4.3)."),
+        ("contention", {**RATIO, "ratio": 1.06, "ratio_low": 0.7, "outcome": "undecided"},
+         "Four threads on two lines: not distinguishable, 1.06 times as long unpinned (0.70 to "
+         "4.31)."),
+        ("false sharing", {"ratio": 2.5, "ratio_low": None, "ratio_high": None},
+         "The same two counters in one line: 2.50 times as long."),
+        ("one core", {"sum_one_core_ratio": 1.0, "sine_one_core_ratio": 1.75},
+         "Two threads on one core: a sum takes 1.00 times, a sine takes 1.75 times the time "
+         "alone."),
+        ("latency", {"near": "L2", "near_ns": 21.04, "far": "all measured", "far_ns": 64.4,
+                     "pairs_of_node": 28},
+         "A cache line takes 21.0 ns within a cluster (L2), 64.4 ns across the node."),
+        ("latency", {**PAIRS, "near_ns": 76.7, "far_ns": 76.7, "pairs_of_node": 1},
+         "A cache line takes 76.7 ns from one CPU to the other."),
+        ("latency", {**PAIRS, "near_ns": 3.99e6, "far_ns": 3.99e6, "pairs_of_node": 6},
+         "A cache line takes 3.99 ms below one L3 cache."),
+        ("who ran where", {"threads": 4, "unpinned_cpus": 6, "unpinned_moves_per_s": 37.0,
+                           "pinned_cpus": 2, "pinned_moves_per_s": 0.0},
+         "4 unpinned threads were seen on 6 CPUs and moved 37 times a second; pinned, 0 times."),
     ],
 )  # fmt: skip
 def test_an_effect_is_one_sentence_with_its_number(

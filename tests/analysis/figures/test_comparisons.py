@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -96,25 +98,22 @@ def test_every_mark_has_a_tooltip_with_its_value_and_interval(tmp_path: Path) ->
     assert text.endswith("%), worse")
     svg = drawing.data("svg").decode()
     assert all(f'<g id="{gid}">' in svg for gid in drawing.tooltips)
-
-
-def test_a_program_has_a_heading_and_a_row_alone_has_its_whole_name(tmp_path: Path) -> None:
-    of_both = Study(TIMES, governors=("performance", "powersave")).records()
-    assert shown(drawn(tmp_path / "two", of_both)) == ["lulesh", "x8 performance", "x8 powersave"]
-    assert shown(drawn(tmp_path / "one", Study(TIMES).records())) == ["lulesh x8"]
+    # A row alone has its whole name.
+    assert shown(drawing) == ["lulesh x8"]
 
 
 def test_a_layout_gives_its_width_its_names_and_no_title_of_its_own(tmp_path: Path) -> None:
     records = Study(TIMES, governors=("performance", "powersave")).records()
     names = {"pcores-set": "P set", "lulesh": "LULESH", "powersave": "saving"}
-    drawing = drawn(tmp_path, records, Layout(width=89 / 25.4, names=names))
+    plain = drawn(tmp_path, records)
+    drawing = drawn(tmp_path, records, Layout(width=89 / 25.4, names=names, title="Mine"))
     assert drawing.figure.get_figwidth() == pytest.approx(89 / 25.4)
+    assert shown(plain) == ["lulesh", "x8 performance", "x8 powersave"]
     assert shown(drawing) == ["LULESH", "x8 performance", "x8 saving"]
-    assert not any("All comparisons" in text.get_text() for text in drawing.figure.texts)
+    titles = [text.get_text() for text in drawing.figure.texts]
+    assert "Mine" in titles and not any("All comparisons" in text for text in titles)
     (legend,) = drawing.figure.legends
     assert "P set" in [text.get_text() for text in legend.get_texts()]
-    titled = drawn(tmp_path / "titled", records, Layout(width=3.5, title="Mine"))
-    assert "Mine" in [text.get_text() for text in titled.figure.texts]
 
 
 @pytest.mark.parametrize("ratio", [1.004, 0.9, 400.0])
@@ -151,23 +150,20 @@ ENERGIES = {"unpinned": 1.0, "pcores-pin": 1.1, "ecores-set": 0.5}
 
 def plane(
     folder: Path | str,
-    records: list[Record] | None = None,
-    layout: Layout | None = None,
+    records: Sequence[Record] = (),
+    width: float | None = None,
     guests: bool = False,
 ) -> Drawing | NotDrawn:
+    """Return the figure, with the names of a publication where it is so wide."""
     if records:
         write(Path(folder), records)
-    results, answer = analyzed(folder)
-    return draw_overview_plane(results, answer, layout or Layout(), guests=guests)
+    names = {"lulesh": "LULESH", "ecores-set": "E cores"}
+    layout = Layout(width, names=names) if width else Layout()
+    return draw_overview_plane(*analyzed(folder), layout, guests=guests)
 
 
-def on_plane(
-    folder: Path | str,
-    records: list[Record] | None = None,
-    layout: Layout | None = None,
-    guests: bool = False,
-) -> Drawing:
-    drawing = plane(folder, records, layout, guests)
+def on_plane(*arguments: Any, **options: Any) -> Drawing:  # noqa: ANN401 - those of plane
+    drawing = plane(*arguments, **options)
     assert isinstance(drawing, Drawing)
     return drawing
 
@@ -273,8 +269,7 @@ def test_guests_have_a_figure_of_their_own(tmp_path: Path) -> None:
 
 
 def test_the_plane_is_as_wide_as_the_layout_says(tmp_path: Path) -> None:
-    layout = Layout(2.5, names={"lulesh": "LULESH", "ecores-set": "E cores"})
-    drawing = on_plane(tmp_path, Study(OF_PLANE, ENERGIES).records(), layout)
+    drawing = on_plane(tmp_path, Study(OF_PLANE, ENERGIES).records(), 2.5)
     assert drawing.figure.get_figwidth() == 2.5
     assert titles(drawing) == ["LULESH x8"]
     assert "E cores" in [text.get_text() for text in drawing.figure.legends[0].get_texts()]

@@ -443,14 +443,11 @@ def test_what_cannot_be_imported_is_refused_and_nothing_is_written(
     assert sorted(into.rglob("*")) == before
 
 
-@pytest.mark.parametrize(
-    "record",
-    [{"case_id": "x"}, {"case_id": "x", "imported": {}, "app": []}],
-)
-def test_results_of_pinstudy_are_not_added_to(tmp_path: Path, record: dict[str, Any]) -> None:
-    (tmp_path / "results" / "records").mkdir(parents=True)
-    path = tmp_path / "results" / "records" / "node1-0001.jsonl"
-    path.write_bytes(line_of(record))
+@pytest.mark.parametrize("odd", [{}, {"imported": {}, "app": []}])
+def test_results_of_pinstudy_are_not_added_to(tmp_path: Path, odd: dict[str, Any]) -> None:
+    shards = tmp_path / "results" / "records"
+    shards.mkdir(parents=True)
+    (shards / "node1-0001.jsonl").write_bytes(line_of({"case_id": "x"} | odd))
     with pytest.raises(UserError, match=r"holds runs that pinstudy made"):
         bring(tmp_path, "german.txt")
 
@@ -514,11 +511,9 @@ def test_a_pattern_or_a_name_that_is_none_is_explained(
         extra |= {"threads": 1, "wait_policy": "x"}
     with pytest.raises(UserError, match=re.escape(expected)):
         Identifier(extra).identify(Path("logs") / name)
-
-
-def test_folders_may_be_part_of_a_pattern() -> None:
-    identifier = Identifier({"threads": 2, "pattern": "{mapping}/{app}.txt"})
-    found = identifier.identify(Path("a/pcores-pin/lulesh.txt")).fields
+    # Folders may be part of a pattern.
+    of_folders = Identifier({"threads": 2, "pattern": "{mapping}/{app}.txt"})
+    found = of_folders.identify(Path("a/pcores-pin/lulesh.txt")).fields
     assert (found["mapping"], found["app"]) == ("pcores-pin", "lulesh")
 
 

@@ -106,26 +106,14 @@ def content_of(
                 continue
             pairs.append({"cpus": [a, b], "runs": _runs(a, b, ns, addresses, samples, spread, rng)})
     return {
-        "schema": 1,
-        "kind": "latency",
-        "node_id": "made",
-        "node_digest": "0" * 64,
+        **{"schema": 1, "kind": "latency", "node_id": "made", "node_digest": "0" * 64},
         "boot_id": "00000000-0000-0000-0000-000000000000",
         "started_at": "2026-01-02T03:04:05+00:00",
-        "elapsed_s": 12.5,
-        "method": "cas",
-        "plan": "all",
+        **{"elapsed_s": 12.5, "method": "cas", "plan": "all", "precision": None, "seed": seed},
         "pairs_of_node": planted.cpus * (planted.cpus - 1) // 2,
-        "samples_least": samples,
-        "precision": None,
-        "seed": seed,
-        "addresses": addresses,
-        "topology": planted.topology(),
-        "governor": "performance",
-        "versions": {},
-        "unavailable": {},
-        "pairs": pairs,
-        "left_out": left_out,
+        **{"samples_least": samples, "addresses": addresses, "topology": planted.topology()},
+        **{"governor": "performance", "versions": {}, "unavailable": {}},
+        **{"pairs": pairs, "left_out": left_out},
     }
 
 
@@ -137,16 +125,9 @@ def _runs(
         for start, end in ((a, b), (b, a)):
             centre = ns[start, end] * np.exp(rng.normal(0, spread))
             times = centre * np.exp(rng.normal(0, spread, samples))
-            runs.append(
-                {
-                    "from": start,
-                    "to": end,
-                    "address": address,
-                    "round_trips": 2000,
-                    "one_way_ns": [round(float(time), 3) for time in times],
-                    "switched": 0,
-                }
-            )
+            sent = {"from": start, "to": end, "address": address, "round_trips": 2000}
+            one_way_ns = [round(float(time), 3) for time in times]
+            runs.append(sent | {"one_way_ns": one_way_ns, "switched": 0})
     return runs
 
 

@@ -320,14 +320,8 @@ def test_a_record_with_anything_in_its_fields_still_gives_tables(
 
 def test_an_idle_measurement_is_no_run_and_no_damage(tmp_path: Path) -> None:
     idle = {
-        "schema": 6,
-        "study": "paper-serial",
-        "study_digest": "d" * 64,
-        "run_id": "idle-1-0",
-        "status": "idle",
-        "governor": "performance",
-        "energy_pkg_j": 150.0,
-        "power_pkg_w": 15.0,
+        **{"schema": 6, "study": "paper-serial", "study_digest": "d" * 64, "run_id": "idle-1-0"},
+        **{"status": "idle", "governor": "performance", "energy_pkg_j": 150.0},
     }
     write(tmp_path, [idle, record(1, 1), idle, record(1, 2)])
     runs = read_runs(tmp_path)

@@ -49,21 +49,14 @@ def node() -> dict[str, Any]:
     p_cpus, e_cpus = "0-11", "12-15"
     cores = [{"cpus": f"{2 * n}-{2 * n + 1}", "kind": "P", "package": 0} for n in range(6)]
     cores += [{"cpus": f"{cpu}", "kind": "E", "package": 0} for cpu in range(12, 16)]
+    kinds = (("P", p_cpus, "cpu_core/cpus"), ("E", e_cpus, "cpu_atom/cpus"))
     return {
-        "node_id": "node1",
-        "boot_id": "b",
-        "architecture": "x86_64",
-        "cpu_model": "Made-up Core i5-13600K",
-        "kernel": "6.12.0-made-up",
-        "microcode": "0x12b",
-        "memory_bytes": 32 * 2**30,
-        "smt": "on",
-        "virtual_machine": False,
-        "cpu_capacity": {},
+        **{"node_id": "node1", "boot_id": "b", "architecture": "x86_64"},
+        **{"cpu_model": "Made-up Core i5-13600K", "kernel": "6.12.0-made-up"},
+        **{"microcode": "0x12b", "memory_bytes": 32 * 2**30, "smt": "on"},
+        **{"virtual_machine": False, "cpu_capacity": {}, "itmt_enabled": 1, "isolated": ""},
         "highest_perf": {"64": "0-3,6-11", "67": "4-5"},
-        "itmt_enabled": 1,
         "boot_options": "intel_pstate=no_cas",
-        "isolated": "",
         "transparent_hugepages": "madvise",
         "power_limits": [
             power_limit("long_term", 125.0, 56.0),
@@ -77,13 +70,10 @@ def node() -> dict[str, Any]:
             "governors": {"performance": "0-15"},
         },
         "topology": {
-            "online": "0-15",
-            "offline": "",
-            "allowed": "0-15",
-            "notes": [],
+            **{"online": "0-15", "offline": "", "allowed": "0-15", "notes": []},
             "kinds": [
-                {"name": "P", "cpus": p_cpus, "declared": False, "evidence": "cpu_core/cpus"},
-                {"name": "E", "cpus": e_cpus, "declared": False, "evidence": "cpu_atom/cpus"},
+                {"name": name, "cpus": cpus, "declared": False, "evidence": evidence}
+                for name, cpus, evidence in kinds
             ],
             "cores": cores,
             "caches": [
@@ -127,9 +117,7 @@ def _records(
     governors: Sequence[str],
 ) -> Iterator[dict[str, Any]]:
     cases = list(_cases(apps, threads, governors))
-    for case in cases:
-        if case["left_out"]:
-            yield left_out(case["number"], case["left_out"]) | case["fields"]
+    yield from (left_out(c["number"], c["left_out"]) | c["fields"] for c in cases if c["left_out"])
     total = len(cases) * repetitions
     order = 0
     for repetition in range(1, repetitions + 1):
@@ -144,51 +132,38 @@ def _cases(
     apps: Sequence[tuple[str, float]], threads: Sequence[int], governors: Sequence[str]
 ) -> Iterator[dict[str, Any]]:
     """Yield each case: its row, its identity, and the time and power of the model."""
-    table = 0
-    for app, base in apps:
-        for count in threads:
-            table += 1
-            number = 0
-            for governor in governors:
-                for name, (selection, binding, cpus) in MAPPINGS.items():
-                    number += 1
-                    slow = 2.1 if selection == "ecores" else 1.0
-                    slow *= 1.03 if binding == "none" else 1.0
-                    slow *= 1.12 if governor == "powersave" and selection != "ecores" else 1.0
-                    gone = name == "ecores-pin" and count == 4
-                    yield {
-                        "number": number,
-                        "left_out": "4 threads need 4 CPUs; ecores has 3 here" if gone else "",
-                        "time": base * slow / count**0.9,
-                        "power": (22.0 if selection == "ecores" else 60.0) + 6.0 * count,
-                        "energy": app != apps[-1][0] or len(apps) == 1,
-                        "first": table == 1,
-                        "fields": {
-                            "table_number": table,
-                            "case_id": f"t{table:02d}c{number:02d}",
-                            "app": app,
-                            "build": "libgomp",
-                            "threads": count,
-                            "mapping": name,
-                            "selection": selection,
-                            "binding": binding,
-                            "cpus": cpus,
-                            "governor": governor,
-                            "driver": "intel_pstate",
-                            "governor_read": governor,
-                            "node_digest": DIGEST,
-                            "schema": 6,
-                            "versions": {"perf": "perf version 6.12"},
-                            "runtime": {"name": "libgomp", "version": "14.2.0", "path": "/lib/g"},
-                            "kernel": "6.12.0-made-up",
-                            "built_with": f"{app} (pinstudy) 0.1.0; compiler: GNU 14.2.0",
-                            "command": ["taskset", "-c", cpus, f"bin/{app}-libgomp", "-s", "30"],
-                            "environment": {
-                                "set": {"OMP_NUM_THREADS": str(count)},
-                                "removed": ["OMP_PLACES"],
-                            },
-                        },
-                    }  # fmt: skip
+    tables = [(app, base, count) for app, base in apps for count in threads]
+    rows = [(governor, name) for governor in governors for name in MAPPINGS]
+    for table, (app, base, count) in enumerate(tables, 1):
+        for number, (governor, name) in enumerate(rows, 1):
+            selection, binding, cpus = MAPPINGS[name]
+            slow = 2.1 if selection == "ecores" else 1.0
+            slow *= 1.03 if binding == "none" else 1.0
+            slow *= 1.12 if governor == "powersave" and selection != "ecores" else 1.0
+            gone = name == "ecores-pin" and count == 4
+            yield {
+                "number": number,
+                "left_out": "4 threads need 4 CPUs; ecores has 3 here" if gone else "",
+                "time": base * slow / count**0.9,
+                "power": (22.0 if selection == "ecores" else 60.0) + 6.0 * count,
+                "energy": app != apps[-1][0] or len(apps) == 1,
+                "first": table == 1,
+                "fields": {
+                    **{"table_number": table, "case_id": f"t{table:02d}c{number:02d}", "app": app},
+                    **{"build": "libgomp", "threads": count, "mapping": name, "cpus": cpus},
+                    **{"selection": selection, "binding": binding, "governor": governor},
+                    **{"driver": "intel_pstate", "governor_read": governor, "schema": 6},
+                    **{"node_digest": DIGEST, "kernel": "6.12.0-made-up"},
+                    "versions": {"perf": "perf version 6.12"},
+                    "runtime": {"name": "libgomp", "version": "14.2.0", "path": "/lib/g"},
+                    "built_with": f"{app} (pinstudy) 0.1.0; compiler: GNU 14.2.0",
+                    "command": ["taskset", "-c", cpus, f"bin/{app}-libgomp", "-s", "30"],
+                    "environment": {
+                        "set": {"OMP_NUM_THREADS": str(count)},
+                        "removed": ["OMP_PLACES"],
+                    },
+                },
+            }
 
 
 def _run(

@@ -209,9 +209,9 @@ def test_all_mistakes_are_reported_at_once(tmp_path: Path) -> None:
     assert len(mistakes(tmp_path, text)) == 2
 
 
-@pytest.mark.parametrize("row", ["x\n", "lulesh,x,paper,y,m,g,z,w,v\n", ROW])
+@pytest.mark.parametrize("row", ["x\n", ROW])
 def test_no_more_than_a_hundred_mistakes_are_listed(tmp_path: Path, row: str) -> None:
-    found = mistakes(tmp_path, HEADER + row * 500)
+    found = mistakes(tmp_path, HEADER + row * 300)
     assert 100 <= len(found) <= 101
     assert row == ROW or found[-1].endswith(": 100 mistakes above; no more are looked for")
 
@@ -232,8 +232,8 @@ def test_the_tables_that_pinstudy_writes_can_be_read_as_summaries(tmp_path: Path
         [
             record(1, 1, elapsed_s=44.0),
             record(1, 2, elapsed_s=47.0),
-            record(1, 3, status="timeout", reason="limit"),
-            without(["energy_pkg_j"], "no permission; ask", number=2, repetition=1),
+            record(1, 3, status="timeout", reason="exit status: 1; stderr: none"),
+            without(["energy_pkg_j"], "no permission; perf: none", number=2, repetition=1),
             left_out(4, "no E-cores: none"),
         ],
     )
@@ -245,10 +245,14 @@ def test_the_tables_that_pinstudy_writes_can_be_read_as_summaries(tmp_path: Path
     assert measured.time.mean == measured.time.median == 45.5
     assert measured.time.sd == pytest.approx(math.sqrt(4.5))
     assert measured.circumstances.excluded == {"timeout": 1}
+    # A reason with colons in it is read whole.
+    assert "; ".join(measured.circumstances.reasons["timeout"]) == "exit status: 1; stderr: none"
     assert measured.means_by_kind("residency") == {"P": 1.0, "E": 0.0}
     assert measured.means_by_kind("freq_ghz") == {"P": 5.976}
     assert measured.circumstances.drivers == ["intel_pstate"]
-    assert without_energy.circumstances.reasons["energy_pkg_j"] == ["no permission", "ask"]
+    assert without_energy.circumstances.reasons["energy_pkg_j"] == [
+        *("no permission", "perf: none"),
+    ]
     assert absent.circumstances.skip_reason == "no E-cores: none"
     assert [case.key.case_id for case in cases] == [
         case.key.case_id for case in summarise(read_runs(tmp_path))
@@ -308,20 +312,6 @@ def test_a_row_that_says_why_but_not_how_many_runs_lack_a_measure_leaves_it_open
     assert [whole.stats[name].n for name in names] == [10, 10, 0]
     note = "mean of fewer than 10 runs; the others: counter wrapped"
     assert note in notes_of(tables_of_cases([lacking])[0])
-
-
-def test_a_reason_with_a_colon_in_it_is_read_whole(tmp_path: Path) -> None:
-    why = "no permission; perf: not installed"
-    unproved = {"placement": {"verdict": "unproved"}}
-    lost = without(["energy_pkg_j"], why, number=1, repetition=1) | unproved
-    lost["unavailable"]["placement"] = "too short"
-    write(tmp_path, [lost, record(1, 2, status="failed", reason="exit status: 1; stderr: none")])
-
-    (case,) = summaries(tmp_path, render(make_tables(tmp_path), "csv"))
-
-    assert "; ".join(case.circumstances.reasons["energy_pkg_j"]) == why
-    assert case.circumstances.reasons["placement"] == ["too short"]
-    assert "; ".join(case.circumstances.reasons["failed"]) == "exit status: 1; stderr: none"
 
 
 CELL = st.one_of(

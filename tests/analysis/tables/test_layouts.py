@@ -144,15 +144,6 @@ def test_the_file_holds_what_was_published(
     assert tuple(row[column] for column in NUMBERS) == expected
 
 
-def test_what_the_publication_does_not_state_is_noted() -> None:
-    assert names() == ("galante-2025",)
-    text = render(make_tables(PUBLICATION)[:1], "text")
-
-    assert "the publication does not give it" in text
-    assert "schedule unknown, wait policy unknown" in text
-    assert "standard error" in text
-
-
 def test_times_keep_the_published_decimals_and_counts_are_whole(tmp_path: Path) -> None:
     times = [(0.0464, 2), (0.0468, 2), (0.0466, 3)]
     runs = [record(1, r, elapsed_s=s, migrations=m) for r, (s, m) in enumerate(times, 1)]
@@ -173,7 +164,6 @@ def means(time: Stats, n: int | None = 10) -> Case:
     return summary(n=n, mapping="unpinned", elapsed_s=time)
 
 
-@pytest.mark.parametrize(("layout", "sd"), [("full", "sd (s)"), ("published", "time std (s)")])
 @pytest.mark.parametrize(
     ("time", "shown"),
     [
@@ -184,34 +174,28 @@ def means(time: Stats, n: int | None = 10) -> Case:
     ],
     ids=["numbers", "digits", "no deviation"],
 )
-def test_means_without_runs_make_tables(
-    layout: LayoutName, sd: str, time: Stats, shown: tuple[str, str]
-) -> None:
-    (table,) = tables_of_cases([means(time)], layout=layout)
-
-    cells = cells_by_title(table)
-    assert (cells["time mean (s)"], cells[sd]) == shown
-    assert cells["cache misses"].startswith("n/a (")
+def test_means_without_runs_make_tables(time: Stats, shown: tuple[str, str]) -> None:
+    layouts: dict[LayoutName, str] = {"full": "sd (s)", "published": "time std (s)"}
+    for layout, sd in layouts.items():
+        (table,) = tables_of_cases([means(time)], layout=layout)
+        cells = cells_by_title(table)
+        assert (cells["time mean (s)"], cells[sd]) == shown
+        assert cells["cache misses"].startswith("n/a (")
     (row,) = table.raw_values
     assert (row["n"], row["elapsed_mean_s"], row["elapsed_median_s"]) == (10, 65.957, None)
-    if shown[1] == "0.109":
+    if time.sd == 0.109:
         assert row["elapsed_cv"] == pytest.approx(0.109 / 65.957)
     else:
         assert "the standard deviation is not given" in notes_of(table)
 
 
-def test_the_digits_of_a_column_are_of_one_kind() -> None:
+def test_unknown_numbers_of_runs_stay_so_and_digits_of_a_column_are_of_one_kind() -> None:
     given = [(65.9, 1), (66.12345678, 8)]
-    cases = [means(Stats(10, mean, 0.109, mean_decimals=digits)) for mean, digits in given]
+    cases = [means(Stats(None, mean, 0.109, mean_decimals=n), n=None) for mean, n in given]
     (table,) = tables_of_cases(cases)
-    assert [cells_by_title(table, row)["time mean (s)"] for row in (0, 1)] == ["65.900", "66.123"]
-
-
-def test_an_unknown_number_of_runs_stays_unknown() -> None:
-    (table,) = tables_of_cases([means(Stats(None, 65.957, 0.109), n=None)])
-
-    cells = cells_by_title(table)
-    assert (cells["n"], cells["time mean (s)"], cells["sd (s)"]) == ("n/a", "65.957", "0.109")
+    rows = [cells_by_title(table, at) for at in (0, 1)]
+    assert [row["time mean (s)"] for row in rows] == ["65.900", "66.123"]
+    assert {(row["n"], row["sd (s)"]) for row in rows} == {("n/a", "0.109")}
     assert table.raw_values[0]["n"] is None
 
 
@@ -266,6 +250,7 @@ def test_the_publication_fits_eighty_columns() -> None:
 
     text = terminal_text(tables, 80)
 
+    assert names() == ("galante-2025",)
     assert len(tables) == 8
     assert max(map(len, text.splitlines())) <= 80
     # What is noted of all tables stands once, at the end.
@@ -377,14 +362,6 @@ def test_cards_have_the_names_of_their_files() -> None:
     first = tables_of_nodes(nodes, Choice("short"))[0]
     assert list(dict.fromkeys(column(first, "node"))) == ["galante-2025", "other"]
     assert len(first.cells) == 20
-
-
-def test_columns_of_instruments_that_were_off_are_marked_and_stay() -> None:
-    off = {"energy_pkg_j": "stands still"}
-    alike = NodeCases(cases_of(energy_pkg_j=Stats(10, 5.0, 0.0)), off=off)
-    (table,) = tables_of_nodes([alike], Choice("short"))
-    assert headings(table)[-1] == "pkg J (a)"
-    assert ("a", "stands still") in table.notes
 
 
 def test_each_measure_has_a_name_of_its_own() -> None:

@@ -90,112 +90,70 @@ def test_disturbed_runs_of_many_rows_are_all_counted(tmp_path: Path) -> None:
 
 
 EAS = "energy-aware scheduling (EAS) was"
+PLACES = "differ in how the kernel places threads, too"
+GOVERNORS = f"these governors {PLACES}"
 KERNELS_OWN = "scheduled by lavd (sched_ext), not by the kernel's own"
+MANY = rows(1, repetitions=range(1, 21))
+TENTH = "a tenth at most may be lost"
+# By what is noted: the runs, and the notes under their table.
 NOTED: dict[str, tuple[list[Record], list[str]]] = {
     "as many in each row": (
         [*rows(1, 2, 3, repetitions=[1], **HOT), *rows(1, 2, 3, repetitions=[2])],
-        ["runs throttled by heat: 1 of 2 in each row"],
-    ),
-    "disturbed throughout": (
-        rows(1, 2, **HOT),
-        ["runs throttled by heat: all runs that are averaged"],
-    ),
+        ["runs throttled by heat: 1 of 2 in each row"]),
+    "throughout": (rows(1, 2, **HOT), ["runs throttled by heat: all runs that are averaged"]),
     "priorities": (rows(1, **NICE), [f"programs ran with SCHED_BATCH, nice 3, {USUAL}"]),
     "some priorities": (
         [record(1, 1, **NICE), record(1, 2)],
-        [f"programs ran with SCHED_BATCH, nice 3 in some runs, {USUAL}"],
-    ),
+        [f"programs ran with SCHED_BATCH, nice 3 in some runs, {USUAL}"]),
     "daemons": (
         [record(1, 1, daemons=["thermald", "irqbalance"]), record(1, 2, daemons=["irqbalance"])],
-        [
-            "running meanwhile, and known to change frequencies, masks or interrupts: irqbalance, "
-            "thermald"
-        ],
-    ),
+        ["running meanwhile, and known to change frequencies, masks or interrupts: irqbalance, "
+         "thermald"]),
     "mains": (rows(1, 2, **MAINS), []),
     "battery": (rows(1, 2, **BATTERY), [f"made on battery: {LOWER}"]),
     "some on battery": (
         [record(1, 1, **MAINS), record(2, 1, **BATTERY), record(2, 2, **MAINS), record(3, 1)],
-        [
-            "power supply: mains in #1, #2, battery in #2: these rows differ in their limits of "
-            "power, too",
-            f"some runs were made on battery: {LOWER}",
-        ],
-    ),
+        ["power supply: mains in #1, #2, battery in #2: these rows differ in their limits of "
+         "power, too", f"some runs were made on battery: {LOWER}"]),
     "a governor that switches EAS": (
         [under("performance", "impossible"), under("schedutil", "on")],
-        [
-            f"{EAS} impossible under performance, on under schedutil: these governors differ in "
-            "how the kernel places threads, too"
-        ],
-    ),
+        [f"{EAS} impossible under performance, on under schedutil: {GOVERNORS}"]),
     "two governors of one state": (
-        [
-            *(under(governor, "impossible") for governor in ("performance", "powersave")),
-            under("schedutil", "on"),
-        ],
-        [
-            f"{EAS} impossible under performance and powersave, on under schedutil: these "
-            "governors differ in how the kernel places threads, too"
-        ],
-    ),
+        [*(under(name, "impossible") for name in ("performance", "powersave")),
+         under("schedutil", "on")],
+        [f"{EAS} impossible under performance and powersave, on under schedutil: {GOVERNORS}"]),
     "EAS by rows": (
         [under("schedutil", "on"), under("schedutil", "off", 2), under("performance", "off")],
-        [f"{EAS} off in #1, #6, on in #6: these rows differ in how the kernel places threads, too"],
-    ),
-    "EAS everywhere": ([under("performance", "on"), under("schedutil", "on")], []),
+        [f"{EAS} off in #1, #6, on in #6: these rows {PLACES}"]),
     "EAS unknown": ([under("performance", None), under("schedutil", "on")], []),
     "EAS of a warm-up": (
-        [
-            *(under(governor, "on") for governor in ("performance", "schedutil")),
-            under("schedutil", "off", 2) | {"warmup": True},
-        ],
-        [],
-    ),
+        [*(under(governor, "on") for governor in ("performance", "schedutil")),
+         under("schedutil", "off", 2) | {"warmup": True}], []),
     "some under sched_ext": (
         [record(1, 1, sched_ext_scheduler="none"), record(1, 2, **LAVD), record(2, 1, **LAVD)],
-        [f"{KERNELS_OWN}: runs of #1, #2"],
-    ),
+        [f"{KERNELS_OWN}: runs of #1, #2"]),
     "all under sched_ext": (rows(1, 2, **LAVD), [f"{KERNELS_OWN}: all runs that are averaged"]),
-    "none under sched_ext": (rows(1, sched_ext_scheduler="none"), []),
     "no node's file": (rows(1, kinds_declared=True), ["core kinds declared by hand"]),
     "no driver": (
         [record(1, 1), record(1, 2, driver=None, unavailable={"driver": "gone"})],
-        ["driver not known in some runs: gone"],
-    ),
+        ["driver not known in some runs: gone"]),
     "one unproved run of many": (
-        [*rows(1, repetitions=range(1, 21)), record(1, 21, placement=UNPROVED["placement"])],
-        ["#1: placement proved in 20 of 21 runs, 1 not provable, which is averaged"],
-    ),
+        [*MANY, record(1, 21, placement=UNPROVED["placement"])],
+        ["#1: placement proved in 20 of 21 runs, 1 not provable, which is averaged"]),
     "settings": (
-        [
-            *rows(1, repetitions=range(1, 21)),
-            record(1, 21, status="settings-changed", reason="epp was power"),
-        ],
-        ["#1: 1 of 21 runs not averaged: 1 settings-changed (epp was power)"],
-    ),
+        [*MANY, record(1, 21, status="settings-changed", reason="epp was power")],
+        ["#1: 1 of 21 runs not averaged: 1 settings-changed (epp was power)"]),
     "one run is no runs": (
         [record(1, placement=UNPROVED["placement"]), record(2, status="failed", reason="x")],
-        [
-            "#1: placement proved in 0 of 1 run, 1 not provable, which is averaged",
-            f"#1: {LOST}: 1 of 1 run lacked a proof of the placement; a tenth at most may be lost",
-            "#2: 1 of 1 run not averaged: 1 failed (x)",
-            f"#2: {LOST}: 1 of 1 run failed; a tenth at most may be lost",
-        ],
-    ),
-    "two mechanisms": (
-        [
-            record(3, 1, mechanism="likwid-pin"),
-            record(3, 1, mechanism="omp-places", case_id="other"),
-            record(4, 1, cpus="8-15"),
-            record(4, 1, cpus="8-23", case_id="elsewhere"),
-        ],
-        [
-            "#3 stands for several cases: pcores-pin by likwid-pin; pcores-pin by omp-places",
-            "#4 stands once for each set of CPUs it was run on: 8-15; 8-23",
-        ],
-    ),
-}
+        ["#1: placement proved in 0 of 1 run, 1 not provable, which is averaged",
+         f"#1: {LOST}: 1 of 1 run lacked a proof of the placement; {TENTH}",
+         "#2: 1 of 1 run not averaged: 1 failed (x)", f"#2: {LOST}: 1 of 1 run failed; {TENTH}"]),
+    "several cases of a row": (
+        [*(record(3, 1, mechanism=name, case_id=name) for name in ("likwid-pin", "omp-places")),
+         record(4, 1, cpus="8-15"), record(4, 1, cpus="8-23", case_id="elsewhere")],
+        ["#3 stands for several cases: pcores-pin by likwid-pin; pcores-pin by omp-places",
+         "#4 stands once for each set of CPUs it was run on: 8-15; 8-23"]),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("runs", "expected"), NOTED.values(), ids=NOTED)
