@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from syrupy.assertion import SnapshotAssertion
 
 from analysis.affinity.contention import Contention, contention, contention_sections
 from analysis.affinity.pingpong import exchanges, pingpong_section
@@ -35,25 +34,45 @@ from tests.support.results import Record, cells_by_title, notes_of, record
 CONTENTION, SMT_ONLY = Affinity(apps=("contention",)), Affinity(apps=("smt",))
 
 
-def written(section: Section) -> str:
-    titles = [column.title for column in section.table.columns]
-    rows = [" | ".join(row) for row in (titles, *section.table.cells)]
-    return "\n".join([f"# {section.title}", *rows, *notes_of(section.table)])
+def row_of(section: Section, mapping: str) -> str:
+    """Return the last row of a mapping, with its titles' cells in one line."""
+    (*_, row) = (cells for cells in section.table.cells if mapping in cells)
+    return " | ".join(row)
 
 
-def test_all_that_is_told_of_a_study(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
+def test_sections_have_what_was_measured_beside_what_was_published(tmp_path: Path) -> None:
     results, findings = opened(tmp_path)
 
-    sections = [
-        section
-        for found in contention(results, findings)
-        for section in contention_sections(found, 0.01)
-    ]
-    sections += [smt_section(found) for found in sharing(results, findings)]
-    sections += [pingpong_section(found) for found in exchanges(results, findings)]
-    sections.append(team_section(teams(results, findings)))
+    rounds, _ = contention_sections(contention(results, findings)[0], 0.01)
+    (sines, _), (exchanged,) = sharing(results, findings), exchanges(results, findings)
+    threads, transfers = smt_section(sines), pingpong_section(exchanged)
+    of_team = team_section(teams(results, findings)).table
 
-    assert "\n".join(map(written, sections)) == snapshot
+    policy = "wait policy runtime-default, governor performance"
+    titles = [section.title for section in (rounds, threads, transfers)]
+    assert titles == [
+        f"contention (libgomp), size integer, 4 threads, {policy}",
+        f"smt (libgomp), size sin, {policy}",
+        f"pingpong (libgomp), size cas, 2 threads, {policy}",
+    ]
+    assert row_of(rounds, "unpinned").startswith("1 | unpinned | 0-15 | 10 | 10.00 | ")
+    assert row_of(rounds, "unpinned").endswith("baseline | nothing | 8.00 | 10.7 | 7.84")
+    assert row_of(rounds, "same-cpu-pin-program").endswith("better | program | 0.50 | 3.53 | 0.45")
+    assert "| left out |" in row_of(rounds, "across-packages-pin")
+    alone = "program | pcores-pin-program (1 thread)"
+    siblings = row_of(threads, "siblings-pin-program")
+    assert siblings.endswith(f"worse | {alone} | 1.75 (540 to 945 ms)")
+    assert "better | program" in row_of(transfers, "siblings-pin-program")
+    extremes = ("least time: #2 same-cpu-pin-program, ratio 0.250", "most time: #7 across-kinds")
+    assert all(part in notes_of(rounds.table)[0] for part in extremes)
+    for section in (rounds, threads, transfers):
+        assert any(note.startswith("published") for note in notes_of(section.table))
+    assert of_team.cells == (
+        ("#1 unpinned", "free", "4", "0", "1", "0-15", "-", "6", "P 62 %, E 38 %", "6"),
+        ("#2 pcores-pin-program", "bound", "4", "4", "4", "0,2,4,6", "-", "4", "P 100 %", "6"),
+        ("#3 same-cpu-pin-program", "oversubscribed", *"442", "0,2", "-", "2", "P 100 %", "6"),
+    )
+    assert notes_of(of_team) == ["1 free, 1 bound, 1 oversubscribed"]
 
 
 def test_times_are_published_for_arrays_of_the_published_length_only() -> None:

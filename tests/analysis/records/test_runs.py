@@ -102,44 +102,34 @@ def test_numbers_by_kind_are_columns_and_other_names_of_kinds_are_not(tmp_path: 
     }
 
 
-@pytest.mark.parametrize(
-    ("text", "seconds"),
-    [
-        # `date -u -d 2025-03-01T12:00:00Z +%s` says 1740830400.
-        ("2025-03-01T12:00:00Z", 1740830400.0),
-        ("2025-03-01T12:00:00.250+00:00", 1740830400.25),
-        ("2025-03-01T13:30:00+01:30", 1740830400.0),
-        ("2025-03-01T12:00:00", 1740830400.0),
-        ("noon", None),
-        ("", None),
-        ("0001-01-01T00:00:00+23:59", -62135683140.0),
-        (1740830400, None),
-        (None, None),
-        ({}, None),
-    ],
-)
-def test_the_start_is_in_unix_seconds(tmp_path: Path, text: object, seconds: float | None) -> None:
-    (started_s,) = runs_of(tmp_path, record(1, 1, started_at=text)).frame["started_s"]
-    assert math.isnan(started_s) if seconds is None else started_s == seconds
+NO_STARTS: list[object] = ["noon", "", 1740830400, None, {}]
 
 
 @pytest.mark.parametrize(
-    ("packages", "hottest"),
+    ("field", "value", "expected"),
     [
-        ({"package 0": 45.0, "package 1": 51.5}, 51.5),
-        ({"package 0": 45, "package 1": "hot", "package 2": True, "package 3": None}, 45.0),
-        ({"package 0": math.nan, "package 1": -3.0}, -3.0),
-        ({"package 0": math.inf, "package 1": 10**400}, None),
-        (45.0, None),
+        # In Unix seconds: `date -u -d 2025-03-01T12:00:00Z +%s` says 1740830400.
+        ("started_at", "2025-03-01T12:00:00Z", 1740830400.0),
+        ("started_at", "2025-03-01T12:00:00.250+00:00", 1740830400.25),
+        ("started_at", "2025-03-01T13:30:00+01:30", 1740830400.0),
+        ("started_at", "2025-03-01T12:00:00", 1740830400.0),
+        ("started_at", "0001-01-01T00:00:00+23:59", -62135683140.0),
+        *(("started_at", odd, None) for odd in NO_STARTS),
+        # The hottest package's.
+        ("temperature_before_c", {"package 0": 45.0, "package 1": 51.5}, 51.5),
+        ("temperature_before_c", {"0": 45, "1": "hot", "2": True, "3": None}, 45.0),
+        ("temperature_before_c", {"package 0": math.nan, "package 1": -3.0}, -3.0),
+        ("temperature_before_c", {"0": math.inf, "1": 10**400}, None),
+        ("temperature_before_c", {}, None),
+        ("temperature_before_c", 45.0, None),
     ],
 )
-def test_the_temperature_is_the_hottest_package_s(
-    tmp_path: Path, packages: object, hottest: float | None
+def test_starts_and_temperatures_are_read_or_missing(
+    tmp_path: Path, field: str, value: object, expected: float | None
 ) -> None:
-    (celsius,) = runs_of(tmp_path, record(1, 1, temperature_before_c=packages)).frame[
-        "temperature_c"
-    ]
-    assert math.isnan(celsius) if hottest is None else celsius == hottest
+    column = {"started_at": "started_s", "temperature_before_c": "temperature_c"}[field]
+    (found,) = runs_of(tmp_path, record(1, 1, **{field: value})).frame[column]
+    assert math.isnan(found) if expected is None else found == expected
 
 
 NO_NUMBERS = [True, False, "45", [45], {"s": 45}, math.nan, math.inf, -math.inf, 10**400, None]
@@ -217,29 +207,21 @@ def test_damaged_lines_are_counted_wherever_they_stand(
 
 
 def test_a_record_that_names_no_case_is_counted(tmp_path: Path) -> None:
-    write(tmp_path, [{"schema": 6}, record(1, 1, case_number="1"), record(1, 1, mapping=None)])
-
-    runs = read_runs(tmp_path)
-
+    odd = {"schema": 6}
+    runs = runs_of(tmp_path, odd, record(1, 1, case_number="1"), record(1, 1, mapping=None))
     assert (len(runs.frame), runs.unusable) == (0, 3)
 
 
 @pytest.mark.parametrize("schema", [SCHEMA + 1, 0, None, "1", 1.5, [1]])
 def test_a_schema_of_another_version_is_refused(tmp_path: Path, schema: object) -> None:
-    write(tmp_path, [record(1, 1), record(1, 2, schema=schema)])
-
     with pytest.raises(UserError, match=rf"0001\.jsonl:2: record schema .*reads schema {SCHEMA}"):
-        read_runs(tmp_path)
+        runs_of(tmp_path, record(1, 1), record(1, 2, schema=schema))
 
 
-def test_a_folder_without_records_is_refused(tmp_path: Path) -> None:
+def test_a_folder_without_records_and_a_shard_that_is_no_file_are_named(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no results here"):
         read_runs(tmp_path)
-
-
-def test_a_shard_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     (tmp_path / "records" / "node1-0001.jsonl").mkdir(parents=True)
-
     with pytest.raises(UserError, match=r"0001\.jsonl: cannot be read \(Is a directory\)"):
         read_runs(tmp_path)
 

@@ -125,13 +125,6 @@ def test_a_column_of_nothing_is_left_out_of_the_page(tmp_path: Path) -> None:
     assert "cache misses: refused" in page.of("answer")
 
 
-def test_a_study_is_asked_by_its_title(page: Page, tmp_path: Path) -> None:
-    assert "To pin or not to pin, made up" in page.of()
-    (small(tmp_path) / "study.yaml").write_text("title: 'Mine #1: <b>all</b>'  # of me\nseed: 1\n")
-    html = page_of(tmp_path).html
-    assert '<p class="question">Mine #1: &lt;b&gt;all&lt;/b&gt;</p>' in html
-
-
 # The sections of one study's report, and what must stand in them.
 SECTIONS = {
     "aside": [
@@ -247,24 +240,6 @@ def test_all_cases_are_all_that_were_measured(tmp_path: Path) -> None:
     assert "energy_pkg_j table 1: #2, #3 nobody asked" in page_of(tmp_path).of("missing-section")
 
 
-def test_the_command_repeats_declared_core_kinds(tmp_path: Path, page: Page) -> None:
-    node = small(tmp_path) / "nodes" / f"{DIGEST}.json"
-    node.write_text(node.read_text().replace('"declared": false', '"declared": true'))
-
-    assert "paper-serial.yaml --kinds P=0-11,E=12-15" in page_of(tmp_path).of("again")
-    assert "--kinds" not in page.of("again")
-
-
-def test_a_study_saved_on_windows_is_shown_as_it_can_be_saved(tmp_path: Path) -> None:
-    write(tmp_path, [record(1, 1)])
-    (tmp_path / "study.yaml").write_bytes(b"\xef\xbb\xbftitle: mine\r\nrepetitions: 3\t# few\r\n")
-
-    html = page_of(tmp_path).html
-
-    assert ">title: mine\nrepetitions: 3  # few\n</pre>" in html
-    assert "\ufffd" not in html
-
-
 def test_imported_runs_are_not_called_measured_by_pinstudy(tmp_path: Path) -> None:
     folder = tmp_path / "by hand"
     options: dict[str, str | int | None] = {"app": "lu", "threads": 1, "mapping": "unpinned"}
@@ -284,47 +259,52 @@ def test_a_picture_that_is_none_is_not_shown(tmp_path: Path, picture: str) -> No
     assert "is no SVG picture" in page_of(tmp_path).of("nodes")
 
 
-def test_a_link_to_what_is_nobody_s_business_is_not_shown(tmp_path: Path) -> None:
-    folder = small(tmp_path / "made")
-    (tmp_path / "secret").write_text("<svg xmlns='http://www.w3.org/2000/svg'>$6$hash</svg>")
+def test_a_study_its_apps_and_declared_kinds_are_shown_as_they_can_be_used_again(
+    tmp_path: Path, page: Page
+) -> None:
+    folder = small(tmp_path)
+    # Saved on Windows.
+    title = "title: 'Mine #1: <b>all</b>'  # of me"
+    study = f"\ufeff{title}\r\nrepetitions: 3\t# few\r\n"
+    (folder / "study.yaml").write_bytes(study.encode())
     (folder / "apps").mkdir()
-    (tmp_path / "fact.json").write_text('{"kernel": "$6$hash", "cpu_model": "$6$hash"}')
-    for name, target in (
-        ("study.yaml", "secret"),
-        ("apps/lu.yaml", "secret"),
-        (f"nodes/{DIGEST}.lstopo.svg", "secret"),
-        (f"nodes/{DIGEST}.json", "fact.json"),
-    ):
-        (folder / name).unlink(missing_ok=True)
-        (folder / name).symlink_to(tmp_path / target)
+    (folder / "apps" / "lu.yaml").write_text("# The app\ntitle: <b>LU</b>\n")
+    (folder / "apps" / "other.yaml").write_text("# Of no run\n")
+    node = folder / "nodes" / f"{DIGEST}.json"
+    node.write_text(node.read_text().replace('"declared": false', '"declared": true'))
 
-    assert "$6$hash" not in write_report(str(folder), None).read_text()
+    shown = page_of(folder)
 
-
-def test_the_files_of_the_apps_stand_beside_the_study(tmp_path: Path) -> None:
-    apps = small(tmp_path) / "apps"
-    apps.mkdir()
-    (apps / "lu.yaml").write_text("# The app\ntitle: <b>LU</b>\n")
-    (apps / "other.yaml").write_text("# Of no run\n")
-
-    again = page_of(tmp_path).of("again")
-
+    assert "To pin or not to pin, made up" in page.of()
+    assert '<p class="question">Mine #1: &lt;b&gt;all&lt;/b&gt;</p>' in shown.html
+    assert "\nrepetitions: 3  # few\n</pre>" in shown.html and "\ufffd" not in shown.html
+    again = shown.of("again")
     assert "its apps into apps/ beside it" in again
     assert "The app lu # The app title: <b>LU</b>" in again
     assert "Of no run" not in again
+    assert "paper-serial.yaml --kinds P=0-11,E=12-15" in again
+    assert "--kinds" not in page.of("again")
+
+
+def test_what_links_and_digests_lead_to_elsewhere_is_not_shown(tmp_path: Path) -> None:
+    folder = small(tmp_path / "made")
+    (tmp_path / "secret").write_text("<svg xmlns='http://www.w3.org/2000/svg'>$6$hash</svg>")
+    (folder / "apps").mkdir()
+    (tmp_path / "secret.json").write_text('{"kernel": "$6$hash", "cpu_model": "$6$hash"}')
+    nodes = {f"nodes/{DIGEST}.lstopo.svg": "secret", f"nodes/{DIGEST}.json": "secret.json"}
+    for name, target in (nodes | dict.fromkeys(("study.yaml", "apps/lu.yaml"), "secret")).items():
+        (folder / name).unlink(missing_ok=True)
+        (folder / name).symlink_to(tmp_path / target)
+    write(tmp_path / "results", runs(5, node_digest="../../secret"))
+
+    assert "$6$hash" not in page_of(folder, MAX_PICTURED).html
+    assert "$6$hash" not in page_of(tmp_path / "results").html
 
 
 @pytest.mark.parametrize("node", ["", "[]", "{}", '{"topology": 3}', "[" * 100_000, "\xff"])
 def test_a_damaged_node_file_is_no_obstacle(tmp_path: Path, node: str) -> None:
     (small(tmp_path) / "nodes" / f"{DIGEST}.json").write_text(node, encoding="latin-1")
     assert "undecided in 2 of 2 configurations" in page_of(tmp_path).of("answer")
-
-
-def test_a_digest_leads_to_no_other_folder(tmp_path: Path) -> None:
-    (tmp_path / "secret.json").write_text('{"cpu_model": "secret", "node_id": "secret"}')
-    write(tmp_path / "results", runs(5, node_digest="../../secret"))
-
-    assert "secret" not in page_of(tmp_path / "results").html.replace("../../secret", "")
 
 
 def test_drift_is_reported_from_the_first_run_to_the_last(page: Page) -> None:
