@@ -388,7 +388,10 @@ def test_a_program_of_a_given_time_has_a_grid_of_what_it_prints_and_none_of_time
     assert ["change of typical Gflop/s (rate) in %" in grid for grid in grids] == [True]
 
 
-def test_a_report_of_six_tables_is_a_light_file(page: Page) -> None:
+def test_the_report_of_the_quick_study_is_a_light_file(tmp_path: Path) -> None:
+    # Its three programs, with 1 and 2 threads, under five mappings and one governor.
+    make_results(tmp_path, threads=(1, 2), repetitions=20, governors=("performance",))
+    page = page_of(tmp_path, MAX_PICTURED)
     assert page.html.count('class="results"') == 6
     assert len(page.html.encode()) < MAX_BYTES
 
