@@ -66,7 +66,7 @@ def test_comparisons_of_runs_in_blocks_are_the_same_on_the_card(
     of_runs = cases_of(analyze(open_results(str(study)), margin))
     of_card = cases_of(analyze(open_results(str(card_from(study, tmp_path))), margin))
 
-    assert any(of.difference.paired for case in of_runs for of in case.comparisons.values())
+    assert any(made.difference.paired for case in of_runs for made in case.comparisons.values())
     for mine, theirs in zip(of_runs, of_card, strict=True):
         assert mine.full_mapping == theirs.full_mapping
         assert mine.comparisons.keys() == theirs.comparisons.keys()
@@ -104,7 +104,7 @@ def test_the_words_in_the_file_are_those_that_its_numbers_give(study: Path, tmp_
 def test_another_baseline_is_compared_by_means_and_deviations(study: Path, tmp_path: Path) -> None:
     path = str(card_from(study, tmp_path))
     of_runs, of_card = (
-        cases_of(analyze(open_results(of), baseline="pcores-set")) for of in (str(study), path)
+        cases_of(analyze(open_results(name), baseline="pcores-set")) for name in (str(study), path)
     )
     for mine, theirs in zip(of_runs, of_card, strict=True):
         for objective, comparison in theirs.comparisons.items():

@@ -80,8 +80,8 @@ def test_each_thread_is_a_bar_with_a_part_for_each_kind(tmp_path: Path) -> None:
         if isinstance(bar, Rectangle)
     ]
     assert bars == [
-        pytest.approx(of)
-        for of in ((0, 1000 / 11, True), (1000 / 11, 100 / 11, True), (0, 1000 / 11, False))
+        pytest.approx(bar)
+        for bar in ((0, 1000 / 11, True), (1000 / 11, 100 / 11, True), (0, 1000 / 11, False))
     ]
     assert {"30 %", "n/a"} <= {*texts(drawn.figure)}
     assert "The imbalance is 30 % for #1 unpinned (performance)." in drawn.alt

@@ -85,7 +85,9 @@ def test_a_verdict_compares_regions_with_the_same_region_of_the_baseline(tmp_pat
         run["regions"] = {"solve": SOLVE | {"elapsed_s": solve_s}}
     write(tmp_path, runs)
     by_region = {
-        table.key.region: [of.comparisons["time"].outcome for of in table.cases if of.comparisons]
+        table.key.region: [
+            case.comparisons["time"].outcome for case in table.cases if case.comparisons
+        ]
         for table in analyze(open_results(str(tmp_path)), 0.01).tables
     }
     assert by_region == {None: ["equivalent"], "solve": ["better"]}
@@ -115,4 +117,6 @@ def test_hostile_regions_harm_nobody(tmp_path: Path, regions: object) -> None:
     found = cases_by_region(tmp_path)
     assert found[None].time.mean == 45.0
     assert len(found) <= 17
-    assert all(case.time.n == 0 or case.time.mean == 30.0 for of, case in found.items() if of)
+    assert all(
+        case.time.n == 0 or case.time.mean == 30.0 for region, case in found.items() if region
+    )

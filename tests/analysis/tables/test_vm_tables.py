@@ -143,8 +143,8 @@ def test_emulated_guests_are_marked_under_the_table(
 
 
 def test_guests_on_other_cpus_are_rows_of_their_own(tmp_path: Path) -> None:
-    others = [guest(1, r, case_id="elsewhere", vcpu_cpus="1-23") for r in (1, 2)]
-    (table,) = tables_from(tmp_path, [guest(1, 1), guest(1, 2), *others])
+    elsewhere = [guest(1, r, case_id="elsewhere", vcpu_cpus="1-23") for r in (1, 2)]
+    (table,) = tables_from(tmp_path, [guest(1, 1), guest(1, 2), *elsewhere])
     (note,) = (text for text in notes_of(table) if "stands once for each set of CPUs" in text)
     assert "0-23" in note and "1-23" in note
     assert len(table.raw_values) == 2
@@ -162,8 +162,8 @@ def test_guests_on_other_cpus_are_rows_of_their_own(tmp_path: Path) -> None:
 def test_guests_that_are_not_alike_stand_in_tables_of_their_own(
     tmp_path: Path, unlike: Record, said: str
 ) -> None:
-    others = [guest(1, r, case_id="other", elapsed_s=900.0, **unlike) for r in (1, 2)]
-    tables = tables_from(tmp_path, [guest(1, 1), guest(1, 2), *others])
+    elsewhere = [guest(1, r, case_id="other", elapsed_s=900.0, **unlike) for r in (1, 2)]
+    tables = tables_from(tmp_path, [guest(1, 1), guest(1, 2), *elsewhere])
     captions = {table.raw_values[0]["elapsed_mean_s"]: table.caption for table in tables}
     assert len(tables) == len(captions) == 2
     assert captions[45.0].endswith("in a guest with 8 vCPUs and 16384 MiB")
