@@ -14,13 +14,19 @@ from tests.golden.canonical import RESULTS
 from tests.support.cli import pinstudy
 from tests.support.golden import GoldenFile
 
+TABLES = "tables --no-files"
+LATEX, CSV = (f"{TABLES} --format {name}" for name in ("latex", "csv"))
+# The outputs beside the verdict that show something which those of the other results do not.
 OUTPUTS = {
-    "verdict": ("verdict", "--no-files"),
-    "tables": ("tables", "--no-files"),
-    "latex": ("tables", "--no-files", "--format", "latex"),
-    "csv": ("tables", "--no-files", "--format", "csv"),
-    "markdown": ("verdict",),
+    "hybrid": (TABLES, CSV),
+    "alike": (TABLES,),
+    "disturbed": (TABLES,),
+    "lost": (TABLES,),
+    "ranks": (TABLES, LATEX, CSV),
+    "co_runner": (TABLES, LATEX, CSV),
+    "guests": (TABLES, CSV),
 }
+MARKDOWN = ("energy", "lost")
 # Of a sentence.
 MAX_WORDS = 25
 
@@ -28,29 +34,32 @@ MAX_WORDS = 25
 @pytest.fixture(scope="module", params=RESULTS, ids=lambda make: make.__name__)
 def results(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> tuple[str, Path]:
-    """Make one of the results; return its name and its folder."""
+) -> tuple[str, Path, str]:
+    """Make one of the results and its verdict.md; return name, folder, and what was printed."""
     make: Callable[[Path], None] = request.param
     folder = tmp_path_factory.mktemp("golden") / make.__name__
     folder.mkdir()
     make(folder)
-    return make.__name__, folder
+    done = pinstudy(folder.parent, "verdict", make.__name__, status=0)
+    return make.__name__, folder, done.stdout
 
 
-@pytest.mark.parametrize("output", OUTPUTS)
-def test_an_output_is_as_it_was_read(
-    results: tuple[str, Path], output: str, snapshot: SnapshotAssertion
+def test_outputs_are_as_they_were_read(
+    results: tuple[str, Path, str], snapshot: SnapshotAssertion
 ) -> None:
-    name, folder = results
-    command, *options = OUTPUTS[output]
-    done = pinstudy(folder.parent, command, name, *options, status=0)
-    text = (folder / "verdict.md").read_text() if output == "markdown" else done.stdout
-    assert text == snapshot(extension_class=GoldenFile)
+    name, folder, verdict = results
+    shown = f"$ pinstudy verdict\n{verdict}\n"
+    for line in OUTPUTS.get(name, ()):
+        command, *options = line.split()
+        done = pinstudy(folder.parent, command, name, *options, status=0)
+        shown += f"$ pinstudy {line}\n{done.stdout}\n"
+    if name in MARKDOWN:
+        shown += f"$ cat verdict.md\n{(folder / 'verdict.md').read_text()}\n"
+    assert shown == snapshot(extension_class=GoldenFile)
 
 
-def test_no_sentence_is_long(results: tuple[str, Path]) -> None:
-    name, folder = results
-    pinstudy(folder.parent, "verdict", name, status=0)
+def test_no_sentence_is_long(results: tuple[str, Path, str]) -> None:
+    _, folder, _ = results
     prose = [
         line
         for line in (folder / "verdict.md").read_text().splitlines()
@@ -60,8 +69,8 @@ def test_no_sentence_is_long(results: tuple[str, Path]) -> None:
     assert not [sentence for sentence in sentences if len(sentence.split()) > MAX_WORDS]
 
 
-def test_json_has_no_sentence(results: tuple[str, Path]) -> None:
-    name, folder = results
+def test_json_has_no_sentence(results: tuple[str, Path, str]) -> None:
+    name, folder, _ = results
     done = pinstudy(folder.parent, "verdict", name, "--no-files", "--json", status=0)
     assert not [text for text in texts(json.loads(done.stdout)) if text.count(" ") > MAX_WORDS]
 
