@@ -60,33 +60,41 @@ def test_every_run_has_a_row_with_its_status_and_reason(tmp_path: Path) -> None:
     assert (run["energy_dram_j"], run["ranks"]) == ("", "")
 
 
-def test_settings_of_a_case_are_one_column_and_those_read_another(tmp_path: Path) -> None:
-    asked = {"turbo": "off", "epp": "power"}
-    read = {"epp": "power", "turbo": "off", "governor": "powersave"}
-    rows = rows_from(
-        tmp_path, record(1, 1, settings=asked, settings_read=read), record(2, 1, settings=None)
-    )
-    assert [row["settings"] for row in rows] == ["epp=power | turbo=off", ""]
-    assert [row["settings_read"] for row in rows] == [
-        "epp=power | turbo=off | governor=powersave", "",
-    ]  # fmt: skip
+EVIL = ["=cmd|'/c calc'!A1", "+1+1", "-2+3", "@SUM(A1)", '="x",1']
 
 
-def test_values_by_core_kind_and_metrics_have_columns_where_any_run_has_them(
-    tmp_path: Path,
-) -> None:
+def test_a_rows_columns_say_what_its_record_has(tmp_path: Path) -> None:
+    settings = {"epp": "power", "turbo": "off", "governor": "powersave"}
+    asked = {"settings": {"turbo": "off", "epp": "power"}, "settings_read": settings}
     rate = {"metrics": {"rate": 3.5, "steps": 4}, "metric_units": UNITS}
-    rows = rows_from(tmp_path, record(1, 1, freq_ghz={"P": 5.5, "E": 4.25}, **rate), record(1, 2))
-    assert [(row["freq_P_ghz"], row["freq_E_ghz"]) for row in rows] == [
-        ("5.5", "4.25"),
-        ("5.976", ""),
+    cases: list[tuple[dict[str, Any], dict[str, str]]] = [
+        (
+            asked,
+            {
+                "settings": "epp=power | turbo=off",
+                "settings_read": "epp=power | turbo=off | governor=powersave",
+            },
+        ),
+        ({"settings": None}, {"settings": ""}),
+        ({"freq_ghz": {"P": 5.5, "E": 4.25}}, {"freq_P_ghz": "5.5", "freq_E_ghz": "4.25"}),
+        (
+            rate,
+            {"metric_rate": "3.5", "metric_rate_unit": "Gflop/s", "metric_steps": "4"},
+        ),
+        ({}, {"freq_P_ghz": "5.976", "freq_E_ghz": "", "metric_rate": "", "metric_rate_unit": ""}),
+        # No text is a formula, and none has two lines.
+        *(
+            (
+                {"mapping": evil, "status": "failed", "reason": f"\t{evil}\nrest"},
+                {"mapping": f"'{evil}", "reason": f"'{evil} rest"},
+            )
+            for evil in EVIL
+        ),
     ]
+    rows = rows_from(tmp_path, *(record(1, at, **fields) for at, (fields, _) in enumerate(cases)))
+    for row, (_, expected) in zip(rows, cases, strict=True):
+        assert expected.items() <= row.items()
     assert "freq_LP-E_ghz" not in rows[0]
-    assert [(row["metric_rate"], row["metric_rate_unit"]) for row in rows] == [
-        ("3.5", "Gflop/s"),
-        ("", ""),
-    ]
-    assert (rows[0]["metric_steps"], rows[0]["metric_steps_unit"]) == ("4", "")
 
 
 def test_a_region_is_a_row_of_the_same_case_and_run(tmp_path: Path) -> None:
@@ -94,6 +102,31 @@ def test_a_region_is_a_row_of_the_same_case_and_run(tmp_path: Path) -> None:
     assert (whole["region"], solve["region"]) == ("", "solve")
     assert whole["case_id"] == solve["case_id"] == "case000000000001"
     assert (whole["elapsed_s"], solve["elapsed_s"], solve["energy_pkg_j"]) == ("45", "30", "1500")
+
+
+def test_the_csv_is_that_of_rfc_4180_in_utf_8_with_warnings_beside_it(tmp_path: Path) -> None:
+    virtual = {"node": "virtual", "pool": "split-site"}
+    runs = [record(1, 1, size='größe "5", x', energy_net_j=-3.5, node_id="n7", **virtual)]
+    path = write(tmp_path / "mine", [*runs, record(1, 2, node_id="n8", **virtual)])
+    path.write_bytes(path.read_bytes() + b'{"torn')
+    done = pinstudy(tmp_path, "runs", "mine", "-o", "out/runs.csv", status=0)
+    assert done.stdout == ""
+    assert "mine: numbers of a virtual node's model, not of hardware\n" in done.stderr
+    assert "mine: 1 line of the records" in done.stderr
+    assert done.stderr.endswith("written: out/runs.csv (2 rows)\n")
+    text = (tmp_path / "out" / "runs.csv").read_bytes()
+    lines = text.split(b"\r\n")
+    assert len(lines) == 4
+    assert b"\n" not in b"".join(lines)
+    assert ',"größe ""5"", x",'.encode() in lines[1]
+    assert b",-3.5," in lines[1]
+    assert lines[0].startswith(b"results,study,node_id,")
+    # Of interchangeable nodes each row has its own.
+    rows = list(csv.DictReader(io.StringIO(text.decode(), newline="")))
+    assert [(row["node_id"], row["virtual_node"]) for row in rows] == [
+        ("n7", "TRUE"),
+        ("n8", "TRUE"),
+    ]
 
 
 def test_several_folders_are_one_table_with_the_node_of_each_run(tmp_path: Path) -> None:
@@ -108,74 +141,26 @@ def test_several_folders_are_one_table_with_the_node_of_each_run(tmp_path: Path)
     ]
 
 
-def test_of_interchangeable_nodes_each_row_has_its_own(tmp_path: Path) -> None:
-    rows = rows_from(
-        tmp_path,
-        record(1, 1, pool="split-site", node_id="node7"),
-        record(1, 2, pool="split-site", node_id="node8"),
-    )
-    assert [(row["node_id"], row["pool"]) for row in rows] == [
-        ("node7", "split-site"),
-        ("node8", "split-site"),
-    ]
-
-
-@pytest.mark.parametrize("evil", ["=cmd|'/c calc'!A1", "+1+1", "-2+3", "@SUM(A1)", '="x",1'])
-def test_no_text_is_a_formula_and_none_has_two_lines(tmp_path: Path, evil: str) -> None:
-    (row,) = rows_from(
-        tmp_path, record(1, 1, mapping=evil, status="failed", reason=f"\t{evil}\nrest")
-    )
-    assert (row["mapping"], row["reason"]) == (f"'{evil}", f"'{evil} rest")
-
-
-def test_the_csv_is_that_of_rfc_4180_in_utf_8(tmp_path: Path) -> None:
-    write(tmp_path / "mine", [record(1, 1, size='größe "5", x', energy_net_j=-3.5)])
-    done = pinstudy(tmp_path, "runs", "mine", "-o", "out/runs.csv", status=0)
-    assert (done.stdout, done.stderr) == ("", "written: out/runs.csv (1 row)\n")
-    lines = (tmp_path / "out" / "runs.csv").read_bytes().split(b"\r\n")
-    assert len(lines) == 3
-    assert b"\n" not in b"".join(lines)
-    assert ',"größe ""5"", x",'.encode() in lines[1]
-    assert b",-3.5," in lines[1]
-    assert lines[0].startswith(b"results,study,node_id,")
-
-
-def test_what_speaks_against_the_numbers_is_told_beside_them(tmp_path: Path) -> None:
-    path = write(tmp_path / "mine", [record(1, 1, node="virtual")])
-    path.write_bytes(path.read_bytes() + b'{"torn')
-    done = pinstudy(tmp_path, "runs", "mine", status=0)
-    assert "mine: numbers of a virtual node's model, not of hardware\n" in done.stderr
-    assert "mine: 1 line of the records" in done.stderr
-    (row,) = csv.DictReader(io.StringIO(done.stdout))
-    assert row["virtual_node"] == "TRUE"
-
-
-def test_results_without_runs_are_left_out_and_alone_an_error(tmp_path: Path) -> None:
+def test_what_has_no_runs_or_another_name_is_told_in_one_line(tmp_path: Path) -> None:
     write(tmp_path / "mine", [record(1, 1)])
+    write(tmp_path / "two", [record(1, 1), record(1, 1, node_id="node2")])
     both = pinstudy(tmp_path, "runs", "published:galante-2025", "mine", status=0)
     assert both.stderr == "published:galante-2025: has means, and no runs\n"
-    alone = pinstudy(tmp_path, "runs", "published:galante-2025", status=2)
-    assert alone.stderr == (
-        "pinstudy: published:galante-2025: has means, and no runs; expected a folder of runs, as "
-        f"`{PINSTUDY} run quick` makes it\n"
-    )
-
-
-def test_a_folder_with_runs_of_two_nodes_is_refused(tmp_path: Path) -> None:
-    write(tmp_path / "mine", [record(1, 1), record(1, 1, node_id="node2")])
-    done = pinstudy(tmp_path, "runs", "mine", status=2)
+    for arguments, message in (
+        (
+            ("published:galante-2025",),
+            "published:galante-2025: has means, and no runs; expected a folder of runs, as "
+            f"`{PINSTUDY} run quick` makes it\n",
+        ),
+        (
+            ("mine", "-o", "runs.xlsx"),
+            "-o runs.xlsx: expected a name that ends in .csv or .parquet\n",
+        ),
+    ):
+        done = pinstudy(tmp_path, "runs", *arguments, status=2)
+        assert done.stderr == f"pinstudy: {message}"
+    done = pinstudy(tmp_path, "runs", "two", status=2)
     assert "holds runs of several nodes" in done.stderr
-
-
-def test_a_file_of_another_kind_is_refused_before_anything_is_read(tmp_path: Path) -> None:
-    write(tmp_path / "mine", [record(1, 1)])
-    done = pinstudy(tmp_path, "runs", "mine", "-o", "runs.xlsx", status=2)
-    expected = "pinstudy: -o runs.xlsx: expected a name that ends in .csv or .parquet\n"
-    assert done.stderr == expected
-
-
-def test_without_pyarrow_parquet_is_an_error_of_one_line(tmp_path: Path) -> None:
-    write(tmp_path / "mine", [record(1, 1)])
     done = pinstudy_without("pyarrow", tmp_path, "runs", "mine", "-o", "runs.parquet")
     assert done.returncode == 2
     assert done.stderr == (

@@ -10,14 +10,18 @@ from pathlib import Path
 
 import pytest
 
+from analysis.answer import analyze
+from analysis.figures.labels import read_labels
+from analysis.results.sources import open_results
+from analysis.verdict.model import Findings
+from base.errors import UserError
+from pinstudy.commands.figures import figures_command
 from tests.analysis.report.made_results import make_results
 from tests.support.cli import pinstudy
-from tests.support.results import record, write
 
 PUBLISHED = "published:galante-2025"
 STUDY = ("comparisons", "comparisons-energy", "time-energy", "runs-over-time", "lu-x1/kinds")
-# 89 mm in PostScript's points.
-COLUMN_PT = 89 / 25.4 * 72
+COLUMN_IN = 89 / 25.4
 
 
 @pytest.fixture(scope="module")
@@ -27,25 +31,35 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_results(folder, apps=(("lu", 3.0),), threads=(1,), repetitions=5)
 
 
+@pytest.fixture(scope="module")
+def paper(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the published figures, as wide as a column."""
+    folder = tmp_path_factory.mktemp("paper")
+    arguments = ("--width", "86mm", "--formats", "pdf", "-o", "figures")
+    pinstudy(folder, "figures", PUBLISHED, *arguments, status=0)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def published() -> Findings:
+    return analyze(open_results(PUBLISHED))
+
+
 def files_in(folder: Path) -> set[str]:
     return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
 
 
-def test_figures_are_written_in_three_formats_beside_the_records(
+def test_figures_are_beside_the_records_or_where_and_as_they_are_wanted(
     tmp_path: Path, study: Path
 ) -> None:
-    done = pinstudy(tmp_path, "figures", str(study))
-    assert (done.returncode, done.stderr) == (0, "")
+    done = pinstudy(tmp_path, "figures", str(study), status=0)
+    assert done.stderr == ""
     expected = {f"{stem}.{style}" for stem in STUDY for style in ("svg", "pdf", "png")}
     assert files_in(study / "figures") == {*expected, "captions.md", "captions.tex"}
     for start, style in ((b"<?xml", "svg"), (b"%PDF", "pdf"), (b"\x89PNG", "png")):
         path = study / "figures" / "lu-x1" / f"kinds.{style}"
         assert path.read_bytes().startswith(start)
 
-
-def test_figures_go_where_they_are_wanted_in_the_wanted_formats(
-    tmp_path: Path, study: Path
-) -> None:
     arguments = ("figures", str(study), "--output", "for-paper", "--formats", "png")
     pinstudy(tmp_path, *arguments, "--only", "comparisons,runs-over-time", status=0)
     assert files_in(tmp_path / "for-paper") == {
@@ -57,14 +71,10 @@ def test_figures_go_where_they_are_wanted_in_the_wanted_formats(
     assert int.from_bytes(picture[16:20], "big") == 2160
 
 
-def test_a_figure_that_is_not_drawn_is_reported_with_the_reason(tmp_path: Path) -> None:
-    energy = {"energy_pkg_j": "no powercap here"}
-    plain = {key: value for key, value in record().items() if key != "energy_pkg_j"}
-    write(tmp_path, [plain | {"repetition": r, "unavailable": energy} for r in range(1, 4)])
-    done = pinstudy(tmp_path, "figures", str(tmp_path), "--formats", "svg")
-    assert "not drawn: time-energy (Time against energy): no powercap here" in done.stdout
-    captions = (tmp_path / "figures" / "captions.md").read_text()
-    assert "- time-energy: no powercap here" in captions
+@pytest.mark.parametrize("width", ["89mm", "8.9 cm", "3.503937in", "253.23pt"])
+def test_a_width_has_its_unit(width: str) -> None:
+    context = figures_command.make_context("figures", [PUBLISHED, "--width", width])
+    assert context.params["width"] == pytest.approx(COLUMN_IN, abs=0.001)
 
 
 def streams(pdf: bytes) -> bytes:
@@ -82,36 +92,36 @@ def streams(pdf: bytes) -> bytes:
 def test_a_width_is_that_of_the_page_with_letters_of_6_to_8_points(
     tmp_path: Path, study: Path
 ) -> None:
-    for width, only in (
-        ("89mm", ()),
-        ("8.9 cm", ("time-energy",)),
-        ("3.503937in", ("comparisons",)),
-        ("253.23pt", ("time-energy",)),
-    ):
-        kinds = ("--only", *only) if only else ()
-        arguments = ("--width", width, "--formats", "pdf", "-o", "paper", *kinds)
-        pinstudy(tmp_path, "figures", str(study), *arguments, status=0)
-        for name in only or STUDY:
-            pdf = (tmp_path / "paper" / f"{name}.pdf").read_bytes()
-            (box,) = re.findall(rb"/MediaBox \[ ?0 0 ([\d.]+) ([\d.]+) ?\]", pdf)
-            assert float(box[0]) == pytest.approx(COLUMN_PT, abs=0.02), (width, name)
-            # Matplotlib embeds fonts of type 3 as what draws each letter.
-            assert b"/Type3" in pdf and b"/CharProcs" in pdf
-            assert b"DejaVuSans" in pdf
-            sizes = {float(size) for size in re.findall(rb"/\S+ ([\d.]+) Tf", streams(pdf))}
-            assert sizes and min(sizes) >= 6 and max(sizes) <= 8, name
+    arguments = ("--width", "89mm", "--formats", "pdf", "-o", "paper")
+    pinstudy(tmp_path, "figures", str(study), *arguments, status=0)
+    for name in STUDY:
+        pdf = (tmp_path / "paper" / f"{name}.pdf").read_bytes()
+        (box,) = re.findall(rb"/MediaBox \[ ?0 0 ([\d.]+) ([\d.]+) ?\]", pdf)
+        assert float(box[0]) == pytest.approx(COLUMN_IN * 72, abs=0.02), name
+        # Matplotlib embeds fonts of type 3 as what draws each letter.
+        assert b"/Type3" in pdf and b"/CharProcs" in pdf
+        assert b"DejaVuSans" in pdf
+        sizes = {float(size) for size in re.findall(rb"/\S+ ([\d.]+) Tf", streams(pdf))}
+        assert sizes and min(sizes) >= 6 and max(sizes) <= 8, name
 
 
-def test_the_title_is_given_or_left_out_at_a_width(tmp_path: Path, study: Path) -> None:
-    def text(*options: str) -> str:
-        arguments = ("--only", "comparisons", "--formats", "svg", "-o", "out", *options)
-        pinstudy(tmp_path, "figures", str(study), *arguments, status=0)
-        return re.sub(r"<title>.*?</title>", "", _svg(tmp_path / "out" / "comparisons.svg"))
-
-    assert "All comparisons of time" in text()
-    assert "All comparisons of time" not in text("--width", "89mm")
-    assert "To pin?" in text("--width", "89mm", "--title", "To pin?")
-    assert "All comparisons of time" not in text("--title", "")
+@pytest.mark.parametrize(
+    ("options", "shown", "missing"),
+    [
+        ((), "All comparisons of time", "To pin?"),
+        (("--width", "89mm"), "", "All comparisons of time"),
+        (("--width", "89mm", "--title", "To pin?"), "To pin?", "All comparisons of time"),
+        (("--title", ""), "", "All comparisons of time"),
+    ],
+)
+def test_the_title_is_given_or_left_out_at_a_width(
+    tmp_path: Path, study: Path, options: tuple[str, ...], shown: str, missing: str
+) -> None:
+    arguments = ("--only", "comparisons", "--formats", "svg", "-o", "out", *options)
+    pinstudy(tmp_path, "figures", str(study), *arguments, status=0)
+    text = re.sub(r"<title>.*?</title>", "", _svg(tmp_path / "out" / "comparisons.svg"))
+    assert shown in text
+    assert missing not in text
 
 
 def _svg(path: Path) -> str:
@@ -124,7 +134,8 @@ def test_labels_stand_for_names_of_mappings_programs_and_settings(tmp_path: Path
         "pcores-pin: P, pinned\nlulesh: LULESH\npowersave: 省电\n", encoding="utf-8"
     )
     arguments = ("--labels", "labels.yaml", "--formats", "svg", "-o", "out")
-    pinstudy(tmp_path, "figures", PUBLISHED, *arguments, status=0)
+    only = ("--only", "comparisons,time-energy")
+    pinstudy(tmp_path, "figures", PUBLISHED, *arguments, *only, status=0)
     for name in ("comparisons", "time-energy"):
         shown = set(re.findall(r"<text[^>]*>([^<]*)</text>", _svg(tmp_path / f"out/{name}.svg")))
         assert "P, pinned" in shown and "pcores-pin" not in shown
@@ -144,24 +155,23 @@ def test_labels_stand_for_names_of_mappings_programs_and_settings(tmp_path: Path
         ("lu: LU\nlulesh: LU\n", "lulesh and lu would both be called LU; write two names"),
         ("lu: lulesh\n", "labels.yaml:1:5: lulesh and lu would both be called lulesh"),
         ("lu: 'a\n", "the quoted text that starts here is not closed"),
-        (None, "labels.yaml: cannot be read (No such file or directory)"),
     ],
 )  # fmt: skip
 def test_a_mistake_in_the_labels_is_one_line(
-    tmp_path: Path, labels: str | None, expected: str
+    tmp_path: Path, published: Findings, labels: str, expected: str
 ) -> None:
-    if labels is not None:
-        (tmp_path / "labels.yaml").write_text(labels)
-    arguments = ("figures", PUBLISHED, "-o", "out", "--labels", "labels.yaml")
-    done = pinstudy(tmp_path, *arguments)
-    assert done.returncode == 2
-    assert expected in done.stderr
-    assert len(done.stderr.splitlines()) == 1
+    file = tmp_path / "labels.yaml"
+    file.write_text(labels)
+    with pytest.raises(UserError) as refused:
+        read_labels(file, published)
+    assert expected in str(refused.value)
+    assert "\n" not in str(refused.value)
 
 
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
+        (("--labels", "labels.yaml"), "labels.yaml: cannot be read (No such file or directory)"),
         (("--width", "89"), "--width: '89' is no width of 60 to 600 mm"),
         (("--width", "1cm"), "such as 89mm"),
         (("--width", "wide"), "such as 89mm"),
@@ -173,16 +183,14 @@ def test_a_mistake_in_the_labels_is_one_line(
 def test_a_mistake_in_an_option_is_one_line(
     tmp_path: Path, options: tuple[str, ...], expected: str
 ) -> None:
-    done = pinstudy(tmp_path, "figures", PUBLISHED, "-o", "out", *options)
-    assert done.returncode == 2
-    assert expected in done.stderr
-    assert len(done.stderr.splitlines()) == 1
+    done = pinstudy(tmp_path, "figures", PUBLISHED, "-o", "out", *options, status=2)
+    (line,) = done.stderr.splitlines()
+    assert expected in line
 
 
-def test_each_figure_has_its_caption_in_markdown_and_in_latex(tmp_path: Path) -> None:
-    pinstudy(tmp_path, "figures", PUBLISHED, "-o", "out", "--formats", "pdf", status=0)
-    markdown = (tmp_path / "out" / "captions.md").read_text()
-    latex = (tmp_path / "out" / "captions.tex").read_text()
+def test_each_figure_has_its_caption_in_markdown_and_in_latex(paper: Path) -> None:
+    markdown = (paper / "figures" / "captions.md").read_text()
+    latex = (paper / "figures" / "captions.tex").read_text()
     for name in ("comparisons", "time-energy", "lulesh-x1/kinds"):
         assert f"## {name}\n\n" in markdown
         assert f"\\includegraphics{{{name}}}" in latex
@@ -192,11 +200,9 @@ def test_each_figure_has_its_caption_in_markdown_and_in_latex(tmp_path: Path) ->
 
 
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="no pdflatex here")
-def test_the_figures_go_into_a_paper_of_two_columns_as_they_are(tmp_path: Path) -> None:
-    arguments = ("--width", "86mm", "--formats", "pdf", "-o", "figures")
-    pinstudy(tmp_path, "figures", PUBLISHED, *arguments, status=0)
-    captions = (tmp_path / "figures" / "captions.tex").read_text()
-    (tmp_path / "paper.tex").write_text(
+def test_the_figures_go_into_a_paper_of_two_columns_as_they_are(paper: Path) -> None:
+    captions = (paper / "figures" / "captions.tex").read_text()
+    (paper / "paper.tex").write_text(
         r"\documentclass[twocolumn]{article}\usepackage{graphicx}"
         r"\setlength{\textwidth}{180mm}\setlength{\columnsep}{8mm}\setlength{\textheight}{240mm}"
         r"\graphicspath{{figures/}}\begin{document}"
@@ -206,10 +212,9 @@ def test_the_figures_go_into_a_paper_of_two_columns_as_they_are(tmp_path: Path) 
     # Nothing is wider than its column, and no letter is missing: LaTeX would say so.
     command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "paper.tex"]
     done = subprocess.run(
-        command, cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False
+        command, cwd=paper, capture_output=True, text=True, timeout=300, check=False
     )
     assert done.returncode == 0, done.stdout[-2000:]
-    log = (tmp_path / "paper.log").read_text(errors="replace")
-    assert "Overfull \\hbox" not in log
-    assert "too large for page" not in log
-    assert "Missing character" not in log
+    log = (paper / "paper.log").read_text(errors="replace")
+    for complaint in ("Overfull \\hbox", "too large for page", "Missing character"):
+        assert complaint not in log
