@@ -1,12 +1,13 @@
-"""Links that somebody else has planted lead nothing that is made, written, renamed or removed."""
+"""Files and links that somebody else has planted: none is executed, none is followed."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
-from contextlib import closing, nullcontext
+from contextlib import ExitStack, closing, nullcontext
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from analysis.imports.summary_file import import_summaries
 from analysis.published import FOLDER as PUBLISHED
 from analysis.records.files import write_file
 from base.decoding import converted
-from base.errors import StudyError, UserError
+from base.errors import StoppedError, StudyError, UserError
 from base.text import safe_name
 from configs.mapping import Mapping
 from configs.study import Vm
@@ -30,7 +31,7 @@ from runners.prove.proof import keep, keep_for_node, new_proof
 from runners.records.instruments import path_beside
 from runners.records.latency_file import LatencyFile
 from runners.records.record import SCHEMA
-from runners.records.shard import Shard
+from runners.records.shard import LATE, Shard
 from runners.settings.journal import STUDY, Journal, new_entry, open_journal, unlock_state
 from runners.settings.setting import SettingFile
 from runners.study.crash_notice import SUFFIX, attempt_marker
@@ -43,13 +44,110 @@ from tests.support.cli import pinstudy
 from tests.support.ordinary_user import NOBODY, open_folder, ordinary_user
 from tests.support.results import record, write
 from tests.support.studies import write_app, write_program, write_study
+from tests.support.tools import ROOT, need_tool
 from tests.support.trees import CPU
 
-pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to give files away")
+MODULES = (
+    *("sitecustomize", "usercustomize", "types", "contextlib", "multiprocessing", "concurrent"),
+    *("numpy", "pandas", "matplotlib", "scipy", "yaml", "click", "analysis", "configs"),
+)
+
+
+COMMANDS = ("python3", "perf", "ldd", "lstopo", "readlink", "taskset", "squeue", "lulesh-serial")
+
+
+@pytest.fixture
+def planted(tmp_path: Path) -> Path:
+    """Give results whose folder has files that pinstudy might load or start by mistake."""
+    folder = tmp_path / "made-up" / "node1"
+    write(folder, [record(number, of) for number in (1, 2) for of in (1, 2, 3)])
+    trap = f"open({str(tmp_path / 'executed')!r}, 'a').write(__file__ + '\\n')\n"
+    for name in MODULES:
+        (folder / f"{name}.py").write_text(trap)
+    for name in COMMANDS:
+        write_program(folder / name, f"#!/bin/sh\necho $0 >>{tmp_path / 'executed'}\n")
+    # The planted settings would draw every figure by LaTeX, with a planted preamble.
+    (folder / "matplotlibrc").write_text("text.usetex: True\ntext.latex.preamble: \\hello\n")
+    (folder / "apps").mkdir()
+    shutil.copy(ROOT / "configs/apps/lu.yaml", folder / "apps")
+    return folder
+
+
+# Started as `python FILE`, so that the folder of the results is in no list of this process.
+WORK = """
+import os, sys
+sys.path[0] = sys.argv[1]
+def main():
+    from analysis.processes import pool
+    with pool(2) as processes:
+        print([job.result() for job in [processes.submit(os.getcwd) for _ in range(3)]])
+if __name__ == "__main__":
+    main()
+"""
+
+
+def run(folder: Path, *command: str | Path, **environment: str) -> str:
+    """Run a command in a folder with this environment alone; return its stdout."""
+    done = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "latex" not in done.stderr.lower()
+    return done.stdout
+
+
+def test_nothing_is_executed_from_a_results_folder(planted: Path) -> None:
+    need_tool(str(ROOT / ".venv/bin/python"))
+    above, path = planted.parents[1], os.environ["PATH"]
+    session = {"PATH": f".:{path}:", "PYTHONPATH": ":.", "HOME": os.environ.get("HOME", "/")}
+    run(planted, ROOT / "bin/pinstudy", "report", ".", **session)
+    assert (planted / "report.html").stat().st_size > 10_000
+    # An interpreter without an environment of its own.
+    installation = above / "installed"
+    tree = installation / "lib" / "pinstudy"
+    (installation / "bin").mkdir(parents=True)
+    tree.mkdir(parents=True)
+    shutil.copy(ROOT / "bin/pinstudy", installation / "bin")
+    for name in ("pinstudy", "base", "configs", "runners", "analysis"):
+        (tree / name).symlink_to(ROOT / name)
+    (tree / "interpreter").write_text(f"{sys.executable}\n")
+    packages = next(path for path in sys.path if path.endswith("site-packages"))
+    run(planted, installation / "bin/pinstudy", "apps", PATH=path, PYTHONPATH=f":{packages}:.")
+    # Processes that share work.
+    (above / "work.py").write_text(WORK)
+    shared = run(planted, sys.executable, above / "work.py", ROOT, **os.environ)
+    assert shared == f"{[str(planted)] * 3}\n"
+    assert not (above / "executed").exists()
+
+
+def test_no_file_is_written_through_a_link_in_a_folder_of_ones_own(
+    tmp_path: Path, at_end: ExitStack
+) -> None:
+    precious = tmp_path / "precious"
+    precious.write_text(PRECIOUS)
+    shard = at_end.enter_context(closing(Shard(tmp_path / "records", "n")))
+    at_end.enter_context(closing(Shard(tmp_path / "records", "n")))
+    (tmp_path / LATE).mkdir()
+    (tmp_path / LATE / "n-0001.jsonl").symlink_to(precious)
+    with pytest.raises(StoppedError, match="lost, because"):
+        shard.append(record())
+    into = tmp_path / "into"
+    into.mkdir()
+    (into / f".summaries.csv.{os.getpid()}").symlink_to(precious)
+    means(into)
+    assert not (into / "summaries.csv").is_symlink()
+    assert precious.read_text() == PRECIOUS
+
 
 SOMEBODY = 12345
+
+
 REFUSED = "is a link that user {} has made; pinstudy does not follow it"
+
+
 PRECIOUS = "precious\n"
+
+
 MEASURED = converted(content_of(PLANTED["two"]), LatencyFile)
 
 
@@ -71,6 +169,8 @@ def content(folder: Path) -> dict[str, tuple[int, int, str]]:
 @pytest.fixture
 def place() -> Iterator[Path]:
     """A folder of root that every user can enter."""
+    if os.geteuid() != 0:
+        pytest.skip("needs root, to give files away")
     with open_folder() as folder:
         yield folder
 
@@ -121,7 +221,7 @@ def console(folder: Path, _: Node) -> None:
         raise StudyError(str(error)) from None
 
 
-def means(folder: Path, _: Node) -> None:
+def means(folder: Path, _: Node | None = None) -> None:
     import_summaries(next(PUBLISHED.glob("*/summaries.csv")), folder)
 
 
@@ -143,6 +243,8 @@ WRITERS: dict[str, tuple[Writer, tuple[str, ...]]] = {
     "means": (means, (".",)),
     "figure": (lambda folder, _: write_file(folder / "figures" / "a.svg", ""), (".", "figures")),
 }
+
+
 # The attempt goes on without them.
 SILENT = ("marker", "attempt")
 
@@ -226,15 +328,7 @@ def state(place: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return state
 
 
-def test_what_a_node_was_proved_to_be_is_not_kept_behind_a_planted_link(
-    place: Path, state: Path, node: Node
-) -> None:
-    with pytest.raises(StudyError, match=f"{state}/.* {REFUSED.format(NOBODY)}.*PINSTUDY_STATE"):
-        keep_for_node(new_proof(node, (), 1.0, True), Path("/"))
-    assert list((place / "secret").iterdir()) == []
-
-
-def test_a_journal_is_not_written_read_or_removed_behind_a_planted_link(
+def test_neither_journal_nor_proof_is_kept_behind_a_planted_link(
     place: Path, state: Path, node: Node
 ) -> None:
     journal = open_journal(Path("/"), STUDY)
@@ -243,6 +337,8 @@ def test_a_journal_is_not_written_read_or_removed_behind_a_planted_link(
     refused = f"{state}/.* {REFUSED.format(NOBODY)}"
     with pytest.raises(StudyError, match=refused):
         journal.write(entry)
+    with pytest.raises(StudyError, match=f"{refused}.*PINSTUDY_STATE"):
+        keep_for_node(new_proof(node, (), 1.0, True), Path("/"))
     assert journal.read() is None
     assert list((place / "secret").iterdir()) == []
 
@@ -308,32 +404,33 @@ def test_no_command_writes_through_a_planted_link(work: Path, arguments: tuple[s
     assert line.startswith("pinstudy: ")
 
 
-@pytest.mark.parametrize("name", ["records", "nodes", "programs", "environments", "apps", "c2c"])
-def test_no_study_writes_through_a_planted_link(work: Path, name: str) -> None:
+def test_no_study_writes_through_a_planted_link(
+    work: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pinstudy(work, "run", "who.yaml", status=0)
     [results] = work.glob("results/who/*")
-    for made in ("records", "nodes", "programs", "environments", "apps", "c2c"):
-        assert list((results / made).iterdir())
-        shutil.rmtree(results / made)
+    names = ("records", "nodes", "programs", "environments", "apps", "c2c")
+    for name in names:
+        assert list((results / name).iterdir())
+        shutil.rmtree(results / name)
     kept = work / "kept"
     kept.mkdir()
-    (results / name).symlink_to(kept)
-    give(work / "results", NOBODY)
+    for name in names:
+        (results / name).symlink_to(kept)
+        give(work / "results", NOBODY)
+        done = pinstudy(work, "run", "who.yaml")
+        assert list(kept.iterdir()) == []
+        assert done.returncode in (1, 2), done.stderr
+        [line] = [line for line in done.stderr.splitlines() if REFUSED.format(NOBODY) in line]
+        assert line.startswith("pinstudy: ") and "expected a folder" not in line
+        (results / name).unlink()
+        for made in names:
+            shutil.rmtree(results / made, ignore_errors=True)
 
-    done = pinstudy(work, "run", "who.yaml")
-
-    assert list(kept.iterdir()) == []
-    assert done.returncode in (1, 2), done.stderr
-    [line] = [line for line in done.stderr.splitlines() if REFUSED.format(NOBODY) in line]
-    assert line.startswith("pinstudy: ") and "expected a folder" not in line
-
-
-@pytest.mark.parametrize("name", ["TMPDIR", "TEMP", "TMP"])
-def test_temporary_files_are_not_made_behind_a_planted_link(
-    work: Path, name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
     before = content(work / "secret")
-    monkeypatch.setenv(name, str(work / "planted"))
-    done = pinstudy(work, "run", "who.yaml", status=2)
-    assert f"pinstudy: ${name}: {work / 'planted'} {REFUSED.format(NOBODY)}" in done.stderr
+    for name in ("TMPDIR", "TEMP", "TMP"):
+        with monkeypatch.context() as patched:
+            patched.setenv(name, str(work / "planted"))
+            done = pinstudy(work, "run", "who.yaml", status=2)
+        assert f"pinstudy: ${name}: {work / 'planted'} {REFUSED.format(NOBODY)}" in done.stderr
     assert content(work / "secret") == before
