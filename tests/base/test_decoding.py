@@ -114,41 +114,35 @@ def test_what_differs_has_place_expectation_and_value(
 
 
 @pytest.mark.parametrize(
-    "data",
-    [
-        b"", b"{", b"\xff", b'{"kind": "\xff"}', b'{"kind": NaN}', b'{"kind": "\\ud800"}',
-    ],
-)  # fmt: skip
+    "data", [b"", b"{", b"\xff", b'{"kind": "\xff"}', b'{"kind": NaN}', b'{"kind": "\\ud800"}']
+)
 def test_what_is_no_json_is_said_so(data: bytes) -> None:
     with pytest.raises(ValueError, match="it is no JSON") as error:
         decoded(data, Outer)
     assert str(error.value).isprintable()
 
 
-@pytest.mark.parametrize("start", [b"[", b'{"kind": ', b'{"items": [{"n": ', b'{"x": '])
-def test_a_text_without_an_end_to_its_depth_is_refused(start: bytes) -> None:
-    with pytest.raises(ValueError):
-        decoded(start + b"[" * 200_000, Outer)
+def test_depth_without_end_and_numbers_that_nothing_holds_are_refused() -> None:
+    for start in (b"[", b'{"kind": ', b'{"items": [{"n": ', b'{"x": '):
+        with pytest.raises(ValueError):
+            decoded(start + b"[" * 200_000, Outer)
+    for kind in (dict, list, Outer):
+        with pytest.raises(ValueError):
+            decoded(b'{"kind": "a", "x": [{"y": {"z": [1e999]}}]}', kind)
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["", "x" * 501, "a\nb", "a\n", "\x1b[31m", "\u202ex", "\u2028", "\x7f", "\xad", "\U000e0041"],
-)
-def test_a_line_is_one_printable_line(text: str) -> None:
-    with pytest.raises(ValueError):
-        converted(text, Line)
-
-
-def test_a_line_may_have_every_printable_character() -> None:
+def test_a_line_is_one_printable_line_and_may_have_every_such_character() -> None:
+    for text in (
+        *("", "x" * 501, "a\nb", "a\n", "\x1b[31m", "\u202ex", "\u2028", "\x7f", "\xad"),
+        "\U000e0041",
+    ):
+        with pytest.raises(ValueError):
+            converted(text, Line)
     printable = [chr(code) for code in range(0x110000) if chr(code).isprintable()]
     for at in range(0, len(printable), 500):
         converted("".join(printable[at : at + 500]), Line)
-
-
-@pytest.mark.parametrize("text", ["0", "0-3,8", "0-65535"])
-def test_lists_of_cpus(text: str) -> None:
-    assert converted(text, CpuList) == text
+    for cpus in ("0", "0-3,8", "0-65535"):
+        assert converted(cpus, CpuList) == cpus
 
 
 def test_a_file_is_named_with_what_to_do(tmp_path: Path) -> None:
@@ -171,9 +165,3 @@ def test_any_value_is_decoded_or_refused_in_one_line(key: str, value: object) ->
         decoded(json.dumps(GOOD | {key: value}).encode(), Outer)
     except ValueError as error:
         assert str(error).isprintable()
-
-
-def test_a_number_that_nothing_holds_is_refused_wherever_it_is() -> None:
-    for kind in (dict, list, Outer):
-        with pytest.raises(ValueError):
-            decoded(b'{"kind": "a", "x": [{"y": {"z": [1e999]}}]}', kind)

@@ -72,21 +72,12 @@ def test_a_launcher_that_was_refused_something_is_a_shortage(message: str) -> No
         run_under(launcher, witness())
 
 
-def test_a_launcher_that_refuses_is_no_shortage() -> None:
-    with pytest.raises(LaunchError, match="failed to set"):
-        run_under(("/bin/sh", "-c", "echo taskset: failed to set affinity >&2; exit 1"), witness())
-
-
-def test_a_runner_that_can_open_nothing_is_short() -> None:
-    # Room for what the program prints, but not for the channel to its witness.
-    with no_more_files(but=4), pytest.raises(ShortageError, match="Too many open files"):
-        run_under((), witness())
-
-
-def test_other_errors_of_the_system_are_none() -> None:
+def test_what_is_refused_for_another_reason_is_no_shortage() -> None:
     def refuse() -> Observation:
         raise PermissionError(errno.EPERM, "Operation not permitted")
 
+    with pytest.raises(LaunchError, match="failed to set"):
+        run_under(("/bin/sh", "-c", "echo taskset: failed to set affinity >&2; exit 1"), witness())
     with pytest.raises(PermissionError):
         execute_unless_shutting_down(refuse, lambda _: None)
 
@@ -99,33 +90,35 @@ def test_a_program_that_the_kernel_could_not_start_is_a_shortage(number: int) ->
         execute_unless_shutting_down(lambda: run, lambda _: None)
 
 
-@pytest.mark.parametrize(
-    ("status", "stderr"),
-    [
-        (127, "lu: error while loading shared libraries: libm.so.6: cannot map: Cannot allocate "),
-        (1, "\nlibgomp: Thread creation failed: Resource temporarily unavailable\n"),
-        (1, "OMP: Error #34: no\nOMP: System error #11: Resource temporarily unavailable\n"),
-    ],
-)
-def test_loader_and_runtimes_tell_of_a_shortage(status: int, stderr: str) -> None:
-    assert shortage_of_run(ended(status, stderr.replace("allocate ", "allocate memory")))
+UNAVAILABLE = "Resource temporarily unavailable"
+LOADER = "lu: error while loading shared libraries: libm.so.6: "
 
 
 @pytest.mark.parametrize(
-    "run",
+    ("run", "is_short"),
     [
-        GOOD,
-        replace(GOOD, ending=replace(GOOD.ending, wait_status=127 << 8, exec_errno=errno.ENOENT)),
-        ended(0, "libgomp: Thread creation failed: Resource temporarily unavailable"),
-        ended(1, "my file: Cannot allocate memory"),
-        ended(127, "lu: error while loading shared libraries: libm.so.6: No such file"),
+        (ended(127, f"{LOADER}cannot map: Cannot allocate memory"), True),
+        (ended(1, f"\nlibgomp: Thread creation failed: {UNAVAILABLE}\n"), True),
+        (ended(1, f"OMP: Error #34: no\nOMP: System error #11: {UNAVAILABLE}\n"), True),
+        (GOOD, False),
+        (
+            replace(
+                GOOD, ending=replace(GOOD.ending, wait_status=127 << 8, exec_errno=errno.ENOENT)
+            ),
+            False,
+        ),
+        (ended(0, f"libgomp: Thread creation failed: {UNAVAILABLE}"), False),
+        (ended(1, "my file: Cannot allocate memory"), False),
+        (ended(127, f"{LOADER}No such file"), False),
     ],
 )
-def test_what_a_program_does_by_itself_is_no_shortage(run: Observation) -> None:
-    assert shortage_of_run(run) == ""
+def test_loader_and_runtimes_tell_of_a_shortage_and_programs_do_not(
+    run: Observation, is_short: bool
+) -> None:
+    assert bool(shortage_of_run(run)) == is_short
 
 
-def test_a_file_that_cannot_be_opened_for_want_of_descriptors_is_not_absent(tmp_path: Path) -> None:
+def test_what_cannot_be_opened_for_want_of_descriptors_is_not_absent(tmp_path: Path) -> None:
     (tmp_path / "there").write_text("1\n")
     tree = Tree(tmp_path)
     with no_more_files():
@@ -133,28 +126,20 @@ def test_a_file_that_cannot_be_opened_for_want_of_descriptors_is_not_absent(tmp_
             tree.text("/there")
         with pytest.raises(ShortageError, match="cannot read /: Too many open files"):
             tree.names("/")
+        with pytest.raises(ShortageError, match="true could not be asked: Too many"):
+            output_of(["true"])
+        with pytest.raises(OSError, match="Too many open files"):
+            check_failure_of(("/bin/true",), "", {}, witness())
     assert tree.text("/there") == "1"
-
-
-def test_a_command_that_could_not_start_for_want_of_descriptors_is_not_absent(
-    tmp_path: Path,
-) -> None:
-    with no_more_files(), pytest.raises(ShortageError, match="true could not be asked: Too many"):
-        output_of(["true"])
     short = write_program(tmp_path / "ldd", "#!/bin/sh\necho 'sh: 1: Cannot fork' >&2\nexit 2\n")
     with pytest.raises(ShortageError, match="ldd could not be asked: sh: 1: Cannot fork"):
         output_of([str(short)])
-
-
-def test_a_check_that_could_not_be_started_refuses_nothing() -> None:
-    with no_more_files(), pytest.raises(OSError, match="Too many open files"):
-        check_failure_of(("/bin/true",), "", {}, witness())
-
-
-def test_a_perf_that_cannot_be_started_for_want_of_descriptors_is_no_reason_to_go_without() -> None:
+    # Room for what the program prints, but not for the channel to its witness.
+    with no_more_files(but=4), pytest.raises(ShortageError, match="Too many open files"):
+        run_under((), witness())
+    # Enough for the two buffers and two pipes of perf, too few to start it.
     open_files = Path("/proc/self/fd")
     before = sorted(path.name for path in open_files.iterdir())
-    # Enough for its two buffers and two pipes, too few to start it.
     with no_more_files(but=8), pytest.raises(OSError, match="Too many open files"):
         PerfStat(("true",), ())
     assert sorted(path.name for path in open_files.iterdir()) == before
