@@ -34,11 +34,14 @@ def test_a_site_is_named_as_its_file_and_lets_pinstudy_set_governors() -> None:
 
     assert (site.name, site.title, site.queue) == ("there", "Over there", None)
     assert site.governor == GovernorRule() == GovernorRule("pinstudy")
-
-
-@pytest.mark.parametrize("word", ["slurm", "nobody", "pinstudy"])
-def test_a_site_may_name_who_sets_governors(word: str) -> None:
-    assert site_of(f"governor: {word}").governor == GovernorRule(word)
+    for word in ("slurm", "nobody", "pinstudy"):
+        assert site_of(f"governor: {word}").governor == GovernorRule(word)
+    # A batch system needs its time limit, and no more.
+    assert site_of().queue == Queue("slurm", 7200.0)
+    with pytest.raises(ConfigError, match=r"5:1: nodes and features are both given"):
+        site_of("nodes: n1", "features: hybrid")
+    with pytest.raises(UserError, match="site 'nowhere' is not known"):
+        load_site("nowhere")
 
 
 def test_a_site_may_have_commands_that_set_governors() -> None:
@@ -50,10 +53,6 @@ def test_a_site_may_have_commands_that_set_governors() -> None:
     assert rule.by == "command"
     assert rule.set == ("sudo", "set-governor", "{governor}", "{cpus}")
     assert rule.restore == ("sudo", "reset-governor", "{governor}", "{cpus}")
-
-
-def test_a_batch_system_needs_its_time_limit_and_no_more() -> None:
-    assert site_of().queue == Queue("slurm", 7200.0)
 
 
 def test_another_batch_system_has_its_commands_as_lists_or_texts() -> None:
@@ -68,18 +67,6 @@ def test_another_batch_system_has_its_commands_as_lists_or_texts() -> None:
         cancel=("oardel", "{job}"),
         patterns=OutputPatterns("JOB_ID=(.+)", "Waiting", "Running", "Terminated"),
     )
-
-
-def test_the_example_by_commands_is_right_with_what_it_leaves_out() -> None:
-    queue = load_site("example-lsf").queue
-    assert queue and isinstance(queue.system, SystemCommands)
-    assert queue.system.submit[0] == "bsub"
-    assert queue.nodes
-
-
-def test_nodes_and_features_are_not_both_what_a_study_is_spread_over() -> None:
-    with pytest.raises(ConfigError, match=r"5:1: nodes and features are both given"):
-        site_of("nodes: n1", "features: hybrid")
 
 
 def test_all_keys_of_a_batch_system_are_read() -> None:
@@ -159,10 +146,8 @@ def test_an_example_for_each_batch_system_is_right_with_what_it_leaves_out(
     whole = tmp_path / "whole.yaml"
     whole.write_text(text.replace("\n# ", "\n", text.count("\n# ") - text.count("\n# Slurm sets")))
     assert load_site(str(whole)).queue
+    by_commands = load_site("example-lsf").queue
+    assert by_commands and by_commands.nodes
+    assert isinstance(by_commands.system, SystemCommands)
     keys = {line.partition(":")[0] for line in whole.read_text().splitlines()}
     assert {"account", "modules", "directives"} & keys
-
-
-def test_an_unknown_site_is_a_users_mistake() -> None:
-    with pytest.raises(UserError, match="site 'nowhere' is not known"):
-        load_site("nowhere")
