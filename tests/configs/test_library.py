@@ -143,29 +143,19 @@ Grind time (us/z/c)  = 0.39983553 (per dom)  (0.092362007 overall)
 FOM                  =  2501.0284 (z/s)
 
 """
-
-
 LULESH_METRICS = {
     "elapsed": 0.092362007, "fom": 2501.0284, "iterations": 231, "origin_energy": 27205.31,
 }  # fmt: skip
-
-
 MANDELBROT = (
     "\n\t# THREADS NPOINTS AREA \t\t\tERROR \t\tTIME (secs.)\n"
     "\t2 \t4092 \t  1.485978739003   0.023229763225 \t0.033310\n\n"
     "Timer Total_time     0.033310\n\nPoints inside: 1081\n"
 )
-
-
 MANDELBROT_ORIGINAL = (
     "Timer Total_time     0.017086\n\n\n \t# THREADS NPOINTS AREA \t\t\tERROR \t\tTIME (secs.)\n"
     "\t2 \t100 \t  1.462500000000   0.146250000000 \t0.017086\n"
 )
-
-
 LU_ORIGINAL = "Argument size 100\nRunning ...\n\nTimer EXE_TIME     0.000098\n\n"
-
-
 LU_OUTPUT = (
     "Argument size 1000\nRunning ...\n\nTimer EXE_TIME     0.105700\n\nRate: 6.307 Gflop/s\n"
 )
@@ -203,8 +193,6 @@ LULESH_RESULTS = {
     ("-s", "45"): (1477, 4.234875e05),
     ("-s", "70"): (2402, 9.417145e05),
 }
-
-
 # Points inside, of so many: OmpSCR 2.0 with glibc's random().
 INSIDE = {4092: 1081, 8192: 2176, 100000: 26499, 500000: 133171}
 
@@ -258,15 +246,9 @@ PAPER = {
         ("mandelbrot", "libgomp", 2), ("mandelbrot", "libgomp", 8),
     },
 }  # fmt: skip
-
-
 PAPER[""] = PAPER["-serial"] | PAPER["-parallel"]
-
-
 # The published command has -q, which hides the result; without it each run's result is checked.
 ARGUMENTS = {"lulesh": ("-s", "45"), "mandelbrot": ("500000",), "lu": ("5000",)}
-
-
 ORIGINALS = {"lulesh": "lulesh-llnl", "mandelbrot": "mandelbrot-ompscr", "lu": "lu-ompscr"}
 
 

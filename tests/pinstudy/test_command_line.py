@@ -1,232 +1,31 @@
-"""The command line as a user meets it: real programs, exit statuses and messages."""
+"""The command line: its commands, lists, JSON, options, mistakes, and what its start costs."""
 
 from __future__ import annotations
 
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
+import click
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from runners.host.lock import node_lock
-from runners.node.cpufreq import read_cpufreq
-from tests.faults.small_disk import mounted
-from tests.support.cli import pinstudy, pinstudy_without, started
-from tests.support.held import WORK_UNTIL_LOOKED_AT, Gate, held_nap, looks_counted
-from tests.support.studies import keys_of, records, two_kinds, write_app, write_study
+from analysis.published import publication
+from configs.library import list_studies, load_study
+from pinstudy.cli import COMMANDS, GROUPS, group
+from pinstudy.options import warn_of_options
+from runners.study.machine import open_machine
+from tests.support.cli import pinstudy, pinstudy_without
+from tests.support.results import Study, record, spoilt, write
+from tests.support.studies import write_app, write_study
 from tests.support.tools import ROOT
-from tests.support.trees import build_tree, write
-from tests.support.wait import HANG_S
-
-MAPPINGS = ["unpinned", "pcores-set", "pcores-pin", "ecores-set", "ecores-pin"]
-STUDY = {"mappings": MAPPINGS, "repetitions": 3, "warmup": 1}
-NAPS = {"short": {"arguments": "0.02", "estimate": "20 ms"}, "bad": {"arguments": "never"}}
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    write_app(tmp_path, "nap", "/bin/sleep", NAPS)
-    write_study(tmp_path, "short", "nap", "short", **STUDY)
-    return tmp_path
-
-
-@pytest.fixture
-def gate(folder: Path) -> Gate:
-    """The gate of the runs of held.yaml."""
-    write_app(folder, "held", folder / "nap.sh", NAPS)
-    write_study(folder, "held", "held", "short", **STUDY)
-    return held_nap(folder / "nap.sh")
-
-
-@contextmanager
-def held_in_a_run(
-    folder: Path, gate: Gate, done: int, *options: str
-) -> Iterator[subprocess.Popen[str]]:
-    """Start held.yaml, let `done` runs end, and hold the next one."""
-    gate.close(after=done)
-    with started(folder, "run", "held.yaml", *options) as process:
-        gate.wait_for_run(process)
-        yield process
-
-
-def test_a_study_runs_all_mappings_proves_where_and_ends_with_its_answer(tmp_path: Path) -> None:
-    # Works until there were enough looks for a proof: a sleeping thread proves nothing.
-    work = WORK_UNTIL_LOOKED_AT.replace("LOOKS", str(tmp_path / "looks"))
-    looked_at = {"arguments": ["-c", work], "estimate": "0.2 s"}
-    write_app(tmp_path, "work", "/bin/sh", {"looked-at": looked_at})
-    write_study(tmp_path, "work", "work", "looked-at", **STUDY)
-
-    with looks_counted(tmp_path / "looks"):
-        done = pinstudy(tmp_path, "run", "work.yaml", *two_kinds(), "--report")
-
-    assert done.returncode == 0, done.stderr
-    runs = records(tmp_path)
-    assert len(runs) == 5 * (3 + 1)
-    assert {r["status"] for r in runs} == {"ok"}
-    unproved = [r["placement"] for r in runs if r["placement"]["verdict"] != "proved"]
-    assert not unproved
-    assert all(r["kinds_declared"] for r in runs)
-    assert {r["mapping"] for r in runs} == set(MAPPINGS)
-    assert all(r["elapsed_s"] > 0.02 for r in runs)
-    assert "declared by hand" in done.stdout
-    (results,) = tmp_path.glob("results/work/*")
-    for name in ("tables.md", "tables.csv", "tables.tex", "study.yaml"):
-        assert (results / name).stat().st_size
-    assert "To pin or not to pin?" in done.stdout
-    assert "\nDecision   " in done.stdout
-    assert (results / "verdict.md").read_text().startswith("# To pin or not to pin?")
-    assert (results / "report.html").read_text().startswith("<!DOCTYPE html>")
-    files = done.stdout.rpartition("\nFiles ")[2].split()
-    assert files[0] == f"{results.relative_to(tmp_path)}/"
-    assert "report.html" in files
-
-
-def test_an_unfinished_study_is_continued_without_losing_or_repeating_a_run(
-    folder: Path, gate: Gate
-) -> None:
-    kinds = two_kinds()
-    with held_in_a_run(folder, gate, 3, *kinds):
-        pass
-    gate.open()
-    before = {r["run_id"] for r in records(folder)}
-    assert len(before) == 3
-    done = pinstudy(folder, "run", "held.yaml", *kinds, status=0)
-    where = "was ended from outside before run 4 of 20 (held-plain short x1 "
-    message = "was recorded: 3 runs of it kept, that one is made again"
-    assert where in done.stderr.splitlines()[0]
-    assert done.stderr.splitlines()[0].endswith(message)
-    runs = records(folder)
-    assert before <= {r["run_id"] for r in runs}
-    assert len(runs) == len(keys_of(runs)) == 20
-    assert {r["attempt"] for r in runs} == {1, 2}
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_stopped_study_records_the_run_in_flight_and_leaves_nothing(
-    folder: Path, gate: Gate, number: signal.Signals
-) -> None:
-    with held_in_a_run(folder, gate, 1) as runner:
-        runner.send_signal(number)
-        _, errors = runner.communicate(timeout=HANG_S)
-    gate.open()
-    assert runner.returncode == 130
-    assert "Traceback" not in errors
-    statuses = [r["status"] for r in records(folder) if r["status"] != "skipped"]
-    assert statuses == ["ok", "interrupted"]
-    pinstudy(folder, "run", "held.yaml", status=0)
-    assert set(keys_of(records(folder)).values()) == {1}
-
-
-def test_a_finished_study_runs_nothing_more_and_fresh_starts_anew(folder: Path) -> None:
-    pinstudy(folder, "run", "short.yaml", status=0)
-    before = records(folder)
-    pinstudy(folder, "run", "short.yaml", status=0)
-    assert records(folder) == before
-    pinstudy(folder, "run", "short.yaml", "--fresh", status=0)
-    after = records(folder)
-    assert len(after) == 2 * len(before), "what was measured before is kept"
-
-
-@pytest.mark.parametrize("problem", ["nothing can run", "a study is running"])
-def test_fresh_moves_nothing_where_it_cannot_begin(
-    folder: Path, at_end: ExitStack, problem: str
-) -> None:
-    pinstudy(folder, "run", "short.yaml", status=0)
-    before = list(folder.glob("results/short/*"))
-    if problem == "nothing can run":
-        write_app(folder, "nap", "/nowhere/sleep", NAPS)
-        message = "nothing of study short can run here"
-    else:
-        at_end.enter_context(node_lock(Path("/")))
-        message = "another pinstudy is at work on this node"
-    done = pinstudy(folder, "run", "short.yaml", "--fresh", status=1)
-    assert message in done.stderr
-    assert list(folder.glob("results/short/*")) == before
-
-
-def test_a_study_of_the_publication_says_what_runs_on_a_node_without_governors(
-    tmp_path: Path,
-) -> None:
-    if read_cpufreq(Path("/")).policies:
-        pytest.skip("this node has governors, under which the study would run for hours")
-    for name in ("paper-own", "paper"):
-        done = pinstudy(tmp_path, "run", name, status=1)
-        assert f"nothing of study {name} can run here" in done.stderr
-        assert "can run" in done.stderr and done.stderr.count("\n") == 1
-
-
-def test_a_changed_study_is_not_mixed_with_old_results(folder: Path) -> None:
-    pinstudy(folder, "run", "short.yaml")
-    write_study(folder, "short", "nap", "short", **STUDY | {"warmup": 2})
-    done = pinstudy(folder, "run", "short.yaml", status=2)
-    assert "--fresh" in done.stderr
-
-
-def test_a_study_whose_every_run_fails_is_a_failed_study(folder: Path) -> None:
-    write_study(folder, "bad", "nap", "bad", **STUDY)
-    done = pinstudy(folder, "run", "bad.yaml", status=1)
-    assert {r["status"] for r in records(folder) if r["status"] != "skipped"} == {"failed"}
-    assert "invalid time interval" in records(folder)[-1]["stderr_tail"]
-    assert "exit status 1" in done.stdout
-
-
-def test_all_mistakes_in_a_study_are_reported_with_their_places(folder: Path) -> None:
-    write_study(folder, "wrong", "nap", "shrot", mappings=["pcores-pni"], repetitions="many")
-    done = pinstudy(folder, "run", "wrong.yaml", status=2)
-    for part in ("wrong.yaml:3:", "'short'", "wrong.yaml:4:", "'pcores-pin'", "wrong.yaml:5:"):
-        assert part in done.stderr
-    assert not (folder / "results").exists()
-
-
-def test_plan_touches_nothing(folder: Path) -> None:
-    before = sorted(folder.rglob("*"))
-    done = pinstudy(folder, "plan", "short.yaml", status=0)
-    assert sorted(folder.rglob("*")) == before
-    assert "LC_ALL=C OMP_NUM_THREADS=1" in done.stdout
-
-
-def test_a_full_disk_stops_with_one_line(folder: Path) -> None:
-    results = folder / "results"
-    results.mkdir()
-    with mounted(results, "size=64k"):
-        done = pinstudy(folder, "run", "short.yaml", *two_kinds(), status=1)
-        assert "No space left" in done.stderr
-        assert "Traceback" not in done.stderr
-        assert records(folder)
-
-
-@pytest.mark.parametrize(
-    ("module", "message", "files"),
-    [
-        ("pandas", "no tables: no pandas here; where numpy, pandas and tabulate", []),
-        ("matplotlib", "no verdict and no report: no matplotlib here; where scipy", ["tables.md"]),
-    ],
-)
-def test_a_compute_node_without_what_analysis_needs_still_makes_its_runs(
-    folder: Path, module: str, message: str, files: list[str]
-) -> None:
-    done = pinstudy_without(module, folder, "run", "short.yaml", "--report")
-    assert done.returncode == 0, done.stderr
-    assert message in done.stderr
-    assert [path.name for path in folder.glob("results/short/*/*.md")] == files
-    assert records(folder)
-
-
-@pytest.mark.parametrize(
-    "error", ["MemoryError()", "ImportError('{}.so: failed to map segment from shared object')"]
-)
-def test_too_little_memory_is_told_in_one_line(folder: Path, error: str) -> None:
-    pinstudy(folder, "run", "short.yaml")
-    done = pinstudy_without("pandas", folder, "tables", "results/short", error=error)
-    assert done.returncode == 1
-    (line,) = done.stderr.splitlines()
-    assert line.startswith("pinstudy: there is not enough memory")
+from tests.support.trees import build_tree
 
 
 @pytest.mark.parametrize(
@@ -250,28 +49,6 @@ def test_too_little_memory_for_the_start_is_told_in_one_line(
     assert (done.returncode, done.stderr) == (1, line)
 
 
-def test_tables_are_printed_again_in_every_format_and_layout(folder: Path) -> None:
-    pinstudy(folder, "run", "short.yaml")
-    for option, value, sign in (
-        ("--format", "text", "mapping"),
-        ("--format", "markdown", "| "),
-        ("--format", "csv", ","),
-        ("--format", "latex", "toprule"),
-        ("--layout", "published", "test  mapping"),
-    ):
-        done = pinstudy(folder, "tables", "results/short", option, value, status=0)
-        assert sign in done.stdout
-    (page,) = folder.glob("results/short/*/tables.md")
-    published = (
-        "| test case # | mapping | governor | time mean (s) | time std (s) | frequency mean (GHz) "
-        "| CPU migrations | cache misses | energy package (J) |"
-    )
-    assert published in " ".join(page.read_text().split())
-    numbers = page.with_suffix(".csv").read_text()
-    assert "elapsed_median_s" in numbers.splitlines()[0]
-    pinstudy(folder, "tables", "results/short", "--layout", "old", status=2)
-
-
 @pytest.mark.parametrize(
     ("modules", "needed", "spared"),
     [
@@ -285,6 +62,13 @@ def test_tables_are_printed_again_in_every_format_and_layout(folder: Path) -> No
             "scipy.special",
             {"scipy.stats", "scipy.sparse.csgraph", "scipy.optimize"},
         ),
+        # Numerical libraries would leave threads in the process that measures.
+        (
+            "pinstudy.live_grid, analysis.overview.text",
+            "pinstudy.live_grid",
+            {"numpy", "scipy", "pandas"},
+        ),
+        ("configs.library", "configs.library", {"yaml", "hashlib"}),
     ],
 )
 def test_nothing_is_imported_that_takes_long_and_is_not_needed(
@@ -297,82 +81,6 @@ def test_nothing_is_imported_that_takes_long_and_is_not_needed(
     imported = set(done.stdout.split())
     assert needed in imported
     assert not spared & imported
-
-
-def test_the_published_study_on_the_published_node(folder: Path) -> None:
-    node = build_tree(folder, "i9-14900k-noht")
-    done = pinstudy(folder, "plan", "paper", "--sysroot", str(node), "--json", status=0)
-    outline = json.loads(done.stdout)
-    # Tables 3 to 5: one thread; 6 and 7: Lulesh, 8 and 9: Mandelbrot, with 2 and 8 threads.
-    assert [(t["rows"][0]["app"], t["rows"][0]["threads"]) for t in outline["tables"]] == [
-        ("lulesh-llnl", 1),
-        ("mandelbrot-ompscr", 1),
-        ("lu-ompscr", 1),
-        ("lulesh-llnl", 2),
-        ("lulesh-llnl", 8),
-        ("mandelbrot-ompscr", 2),
-        ("mandelbrot-ompscr", 8),
-    ]
-    assert (outline["cases"], outline["skipped"], outline["repetitions"]) == (70, 0, 10)
-    for table in outline["tables"]:
-        threads = table["rows"][0]["threads"]
-        pinned = {1: ("0", "8"), 2: ("0-1", "8-9"), 8: ("0-7", "8-15")}[threads]
-        expected = ["0-23", "0-7", pinned[0], "8-23", pinned[1]]
-        assert [row["number"] for row in table["rows"]] == list(range(1, 11))
-        assert [row["cpus"] for row in table["rows"]] == expected * 2
-        assert [row["governor"] for row in table["rows"]] == ["performance"] * 5 + ["powersave"] * 5
-
-
-def test_the_published_guests_on_the_published_node(folder: Path) -> None:
-    node = build_tree(folder, "i9-14900k-noht")
-    plan = ("plan", "paper-vm", "--sysroot", str(node))
-    (table,) = json.loads(pinstudy(folder, *plan, "--json").stdout)["tables"]
-    guests = [(row["guest"], row["cpus"]) for row in table["rows"]]
-    mappings = [(guest["mapping"], guest["cpus"], cpus) for guest, cpus in guests]
-    assert mappings == [
-        ("unpinned", "0-23", "0-7"),
-        ("pcores-set", "0-7", "0-7"),
-        ("pcores-pin", "0-7", "0-7"),
-        ("ecores-set", "8-23", "0-7"),
-        ("ecores-pin", "8-15", "0-7"),
-        ("mixed-set", "0-23", "0-7"),
-        ("mixed-pin", "0-3,8-11", "0-7"),
-    ]
-    output = pinstudy(folder, *plan).stdout
-    assert "#5  8 vCPUs ecores-pin on CPUs 8-15; in the guest: unpinned performance" in output
-    assert "8 vCPUs and 16384 MiB, booted 35 times" in output
-
-
-def test_topology_shows_small_caches_of_a_level_before_large_ones(folder: Path) -> None:
-    done = pinstudy(folder, "topology", "--sysroot", str(build_tree(folder, "gb10")))
-    caches = done.stdout.partition("Caches\n")[2].partition("NUMA nodes")[0].splitlines()
-    sizes = [" ".join(line.split()[:3]) for line in caches]
-    assert sizes == ["L2 512 KiB", "L2 2048 KiB", "L3 8192 KiB", "L3 16384 KiB"]
-
-
-def test_topology_names_cpus_that_are_offline_or_of_no_kind_or_not_to_be_used(folder: Path) -> None:
-    node = build_tree(folder, "synthetic-forest")
-    write(node, "sys/devices/system/node/node1/cpulist", "")
-    shown = pinstudy(folder, "topology", "--sysroot", str(node), "--kinds", "E=0-6").stdout
-    assert "  E: 0 1 2 3 4 5 6\n  of no kind: 7 8\n" in shown
-    assert "Offline: CPUs 9-11\n" in shown
-    assert "NUMA nodes\n  0  CPUs 0-8\n  1  no CPUs\n" in shown
-    assert "This process may use" not in shown
-
-
-def test_topology_is_one_json_object_as_documented(folder: Path) -> None:
-    node = build_tree(folder, "i9-14900k-noht")
-    done = pinstudy(folder, "topology", "--sysroot", str(node), "--json")
-    topology = json.loads(done.stdout)
-    assert [(kind["name"], kind["cpus"]) for kind in topology["kinds"]] == [
-        ("P", "0-7"),
-        ("E", "8-23"),
-    ]
-    assert all(kind["evidence"] for kind in topology["kinds"])
-    assert topology["cores"][0] == {"cpus": "0", "kind": "P", "package": 0}
-    assert topology["numa"] == [{"node": 0, "cpus": "0-23"}]
-    assert topology["online"] == "0-23"
-    assert {"level", "size_bytes", "cpus"} <= set(topology["caches"][0])
 
 
 def test_the_apps_beside_a_study_are_listed_and_one_is_checked(tmp_path: Path) -> None:
@@ -394,8 +102,339 @@ def test_the_apps_beside_a_study_are_listed_and_one_is_checked(tmp_path: Path) -
     assert "apps/mine.yaml:2:" in wrong.stderr
 
 
+def leaves(command: click.Command, path: str = "") -> Iterator[tuple[str, click.Command]]:
+    if not isinstance(command, click.Group):
+        yield path.strip(), command
+        return
+    context = click.Context(command)
+    for name in command.list_commands(context):
+        if (inner := command.get_command(context, name)) is not None:
+            yield from leaves(inner, f"{path} {name}")
+
+
+def test_every_command_prints_json_when_asked_to() -> None:
+    options = {name: [word for option in made.params for word in option.opts]
+               for name, made in leaves(group)}  # fmt: skip
+    assert [name for name, words in options.items() if "--json" not in words] == []
+
+
+def shown(folder: Path, *arguments: str) -> Any:  # noqa: ANN401 - as json.loads
+    return json.loads(pinstudy(folder, *arguments, "--json", status=0).stdout)
+
+
+def test_a_study_tells_where_its_results_are(tmp_path: Path) -> None:
+    write_app(tmp_path, "nothing", "/bin/true", {"only": {"arguments": []}})
+    write_study(tmp_path, "nothings", "nothing", "only", repetitions=2)
+
+    outcome = shown(tmp_path, "run", "nothings.yaml")
+
+    assert (outcome["study"], outcome["runs"], outcome["runs_left"]) == ("nothings", 2, 0)
+    assert (tmp_path / outcome["results"] / "records").is_dir()
+    assert {Path(file).name for file in outcome["files"]} >= {"tables.md", "tables.csv"}
+    assert all((tmp_path / file).exists() for file in outcome["files"])
+
+
+def test_what_is_written_of_results_is_named(tmp_path: Path) -> None:
+    write(tmp_path / "done", Study(time={"unpinned": 1.0, "pcores-pin": 2.0}).records())
+    (report,) = shown(tmp_path, "report", "done")
+    assert report["results"] == "done" and (tmp_path / report["report"]).exists()
+    (figures,) = shown(tmp_path, "figures", "done", "--formats", "svg")
+    assert figures["files"] and all((tmp_path / file).exists() for file in figures["files"])
+    assert all(line.startswith("not drawn: ") for line in figures["not_drawn"])
+    card = shown(tmp_path, "card", "done")
+    assert (tmp_path / card["card"]).stat().st_size == card["bytes"]
+    rows = shown(tmp_path, "runs", "done")
+    assert {row["mapping"] for row in rows} == {"unpinned", "pcores-pin"}
+    assert all(row["elapsed_s"] > 0 for row in rows)
+    assert rows[0]["energy_dram_j"] is None
+
+
+def test_imports_are_counted(tmp_path: Path) -> None:
+    log = str(ROOT / "tests" / "data" / "perf_logs" / "three-runs.txt")
+    case = ("--app", "sleep", "--threads", "1", "--mapping", "unpinned", "--output", "logs")
+    assert shown(tmp_path, "import", "perf", log, *case) == {
+        "results": "logs", "runs": 3, "averages": 0, "cases": 1,
+    }  # fmt: skip
+    means = str(publication("galante-2025").folder / "summaries.csv")
+    assert shown(tmp_path, "import", "summaries", means, "--output", "means")["cases"] == 75
+
+
+def test_studies_are_listed_with_their_cases_and_time_here(tmp_path: Path) -> None:
+    tree = build_tree(tmp_path / "tree", "kvm-guest")
+    rows = json.loads(
+        pinstudy(tmp_path, "studies", "--sysroot", str(tree), "--json", status=0).stdout
+    )
+    machine = open_machine(tree, None)
+    assert [row["name"] for row in rows] == [study.name for study in list_studies()]
+    by_name = {row["name"]: row for row in rows}
+    for name in ("quick", "paper"):
+        plan = machine.plan(load_study(name))
+        assert by_name[name]["cases"] == len(plan.cases)
+        assert bool(by_name[name]["expected_s"]) == bool(plan.cases)
+    assert any("governor" in reason for reason in by_name["paper"]["reasons"])
+
+    shown = pinstudy(tmp_path, "studies", "--sysroot", str(tree), status=0).stdout
+    (quick,) = (line for line in shown.splitlines() if line.split()[0] == "quick")
+    assert str(by_name["quick"]["cases"]) in quick.split() and "A first look" in quick
+
+
+@pytest.fixture
+def listed(tmp_path: Path) -> Path:
+    folder = tmp_path / "results"
+    far_apart = Study(time={"unpinned": 1.0, "pcores-pin": 2.0})
+    write(folder / "clear" / "mynode", far_apart.records())
+    write(folder / "lossy" / "mynode", spoilt(far_apart, "pcores-pin", {2, 3}, status="timeout"))
+    write(folder / "broken" / "mynode", far_apart.records()).write_text("{\n")
+    (folder / "latency" / "mynode").mkdir(parents=True)
+    return tmp_path
+
+
+def test_results_are_listed_with_runs_lost_runs_and_whether_they_decide(listed: Path) -> None:
+    rows = json.loads(pinstudy(listed, "results", "--json", status=0).stdout)
+    broken, clear, lossy = rows
+    assert (clear["study"], clear["node"], clear["results"]) == (
+        *("clear", "mynode"),
+        "results/clear/mynode",
+    )
+    assert clear["decided"] is True and clear["lost"] == 0 < clear["runs"]
+    assert lossy["lost"] == 2 and lossy["runs"] == clear["runs"]
+    assert clear["day"] and not clear["problem"]
+    assert broken["runs"] is None and "no run in its records" in broken["problem"]
+
+    lines = pinstudy(listed, "results", status=0).stdout.splitlines()
+    assert lines[0].split() == ["study", "node", "day", "runs", "lost", "outcome"]
+    (line,) = (line.split() for line in lines if line.split()[0] == "clear")
+    assert (line[1], line[-1]) == ("mynode", "decided")
+    assert "tables results/broken/mynode` says why" in " ".join(" ".join(lines).split())
+
+
+def test_where_no_results_are_it_says_what_makes_some(tmp_path: Path) -> None:
+    done = pinstudy(tmp_path, "results", status=0)
+    assert done.stdout == "" and "run quick" in done.stderr
+    assert json.loads(pinstudy(tmp_path, "results", "--json", status=0).stdout) == []
+
+
+def test_the_help_has_every_command_in_its_group(tmp_path: Path) -> None:
+    shown = pinstudy(tmp_path, "--help", status=0).stdout
+    titles = [line.rstrip(":") for line in shown.splitlines() if line[:1].isupper()]
+    assert titles[-len(GROUPS) :] == list(GROUPS) == ["Study", "Results", "Node", "Batch"]
+    for title, names in GROUPS.items():
+        section = shown.partition(f"\n{title}:\n")[2].partition("\n\n")[0]
+        first = [line.split()[0] for line in section.splitlines() if line[2:3].strip()]
+        assert first == list(names)
+    assert sum(map(len, GROUPS.values())) == len(COMMANDS)
+
+
+PUBLISHED = "published:galante-2025"
+GUEST = ("--sysroot", "kvm-guest")
+LATENCY = ("latency", *GUEST)
+LOG = ("import", "perf", "log.txt", "--output", "out", "--app", "a", "--threads", "1")
+# Arguments, and a part of the message.
+MISTAKES = [
+    (("run", "no-such-study"), "no-such-study"),
+    (("plna",), "plna"),
+    (("plan",), "STUDY"),
+    (("plan", "wrong.yaml"), "wrong.yaml:4:"),
+    (("prove", *GUEST), "recorded node cannot be tested"),
+    (("prove", "--only", "everything"), "caches"),
+    (("demo", "--time-budget=soon"), "--time-budget"),
+    (("demo", "--time-budget=-3 s"), "--time-budget"),
+    (("run", "short.yaml", "--repetitions", "0"), "--repetitions 0: expected a number from 1 to"),
+    (("run", "short.yaml", "--undecided", "--fresh"), "--undecided: continues results, and --fre"),
+    (("run", "short.yaml", "--undecided", "--results", "elsewhere"), "no results here"),
+    (("advise", "--", "./none"), "no such program"),
+    (("advise", "--threads", "0", "true"), "--threads: '0' is not a thread count"),
+    (("advise", "--sysroot", "/none", "true"), "add --plan"),
+    (("plan", "short.yaml", "--kinds", "P=4095"), "4095"),
+    (("run", "short.yaml", "--results", "/proc/nope"), "/proc/nope"),
+    (("topology", "--sysroot", "nowhere"), "nowhere"),
+    (("topology", "--kinds", "Q=0"), "Q"),
+    (("doctor", "--sysroot", "several"), "several"),
+    (("doctor", "--kinds", "Q=0"), "Q"),
+    (("doctor", "--kinds", "P=4096"), "4096"),
+    (("snapshot", "node.zip"), ".tar.gz"),
+    (("snapshot", "node"), ".tar.gz"),
+    (("snapshot", ".tar.gz"), ".tar.gz"),
+    (("tables", "nowhere"), "no results here"),
+    (("report", "/nowhere"), "no results here"),
+    (("figures", "/nowhere"), "no results here"),
+    *(((command, ""), "RESULTS is empty")
+      for command in ("tables", "verdict", "report", "figures", "card")),
+    (("compare", "mine", ""), "RESULTS is empty"),
+    *(((*command, "--output", ""), "--output is empty, as an unset variable of the shell is")
+      for command in (("report", "mine"), ("figures", "mine"), ("import", "summaries", "log.txt"))),
+    (("plan", "short.yaml", "--results", ""), "--results is empty"),
+    *(((command, "unused"), "there is no run in its records (2 lines of the records with")
+      for command in ("tables", "verdict", "report", "figures", "card")),
+    (("compare", "mine", "unused"), "unused: there is no run in its records"),
+    (("compare", "mine", "mine", "unused"), "unused: there is no run in its records"),
+    (("report", PUBLISHED), "--output"),
+    (("figures", PUBLISHED, "--formats", "svgg"), "did you mean 'svg'"),
+    (("figures", PUBLISHED, "--formats", ","), "names no format"),
+    (("verdict", "none"), "no results here"),
+    (("verdict", "mine", "--margin", "one"), "is not a percentage, such as 1%"),
+    (("verdict", "mine", "--margin", "0%"), "not more than 0%"),
+    (("verdict", "mine", "--baseline", "pcores"), "did you mean 'pcores-pin'"),
+    (("card", "several"), "name one of them: several/n1, several/n2"),
+    (("compare", "mine"), "mine has no two programs of one algorithm; name a second folder"),
+    ((*LOG, "--mapping", "unpinned"), "pinstudy: log.txt:1:1: "),
+    (("import", "perf", "log.txt", "--variant", "gcc"), "`--variant` is `--build` now"),
+    (("advise", "--within=5m", "--", "true"), "`--within` is `--time-budget` now"),
+    (("advise", "--limit", "5m", "--", "true"), "`--limit` is `--timeout` now"),
+    (("figures", "mine", "--format", "svg"), "`--format` is `--formats` now"),
+    *(((*command, "--into", "out"), "`--into` is `--output` now")
+      for command in (("report", "mine"), ("figures", "mine"), ("card", "mine"), ("latency",),
+                      ("import", "perf", "log.txt"), ("import", "summaries", "log.txt"))),
+    ((*LATENCY, "--cpus", "0"), "expected two or more of CPUs 0-1"),
+    ((*LATENCY, "--cpus", "0,7"), "expected two or more of CPUs 0-1"),
+    ((*LATENCY, "--cpus", "a"), "--cpus"),
+    ((*LATENCY, "--pairs", "some"), "pairs"),
+    ((*LATENCY, "--pairs", "0:0"), "0:0"),
+    ((*LATENCY, "--pairs", "0:9"), "CPU 9"),
+    ((*LATENCY, "--precision", "much"), "--precision: 'much' is not a percentage"),
+    ((*LATENCY, "--precision", "0%"), "--precision"),
+    ((*LATENCY, "--from", "nowhere.json"), "nowhere.json"),
+    ((*LATENCY, "--from", "x.json", "--pairs", "all"), "--from"),
+]  # fmt: skip
+# Arguments that name the mapping `unpinned` by its old name.
+OLD_NAME = "the mapping `scheduler` is `unpinned` now"
+OLD_NAMES = [
+    ("plan", "old.yaml"),
+    ("plan", "short.yaml", "--mappings", "scheduler"),
+    ("plan", "short.yaml", "--only", "scheduler"),
+    ("plan", "short.yaml", "--exclude", "mapping=scheduler"),
+    ("verdict", "mine", "--baseline", "scheduler"),
+    (*LOG, "--mapping", "scheduler"),
+    ("import", "summaries", "old.csv", "--output", "out"),
+]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with results, with records that cannot be used, a study, and a guest's tree."""
+    folder = tmp_path_factory.mktemp("mistakes")
+    build_tree(folder, "kvm-guest")
+    records = Study({"unpinned": 1.0, "pcores-pin": 0.9}).records()
+    for results in ("mine", "several/n1", "several/n2"):
+        write(folder / results, records)
+    write(folder / "unused", [record(number, repetition=0) for number in (1, 2)])
+    write_app(folder, "nap", "/bin/sleep", {"short": {"arguments": "0.02"}})
+    write_study(folder, "short", "nap", "short")
+    study = (folder / "short.yaml").read_text()
+    (folder / "old.yaml").write_text(study.replace("unpinned", "scheduler"))
+    (folder / "old.csv").write_text("app,threads,mapping,elapsed_mean_s\na,1,scheduler,1\n")
+    write_study(folder, "wrong", "nap", "shrot", mappings=["pcores-pni"], repetitions="many")
+    (folder / "log.txt").write_text("no log\n")
+    (folder / "file").touch()
+    return folder
+
+
+@click.command("advise", context_settings={"allow_interspersed_args": False})
+@click.option("--time-budget")
+@click.option("--threads")
+@click.option("--plan", is_flag=True)
+@click.option("--report/--no-report")
+def command() -> None:
+    """Stand for a command with a program."""
+
+
+def warned(typed: str, program: str) -> str:
+    return warn_of_options(command, [*typed.split(), *program.split()], program.split())
+
+
+@pytest.mark.parametrize(
+    ("typed", "program", "meant"),
+    [
+        ("--", "./app --time-budget 5m", "--time-budget 5m -- ./app"),
+        ("", "./app --threads 4", "--threads 4 -- ./app"),
+        ("", "./app 100 --threads=4 x", "--threads=4 -- ./app 100 x"),
+        ("--plan --", "./app --no-report 7", "--plan --no-report -- ./app 7"),
+        ("--plan", "./app --time-budget 5m -n 3", "--plan --time-budget 5m -- ./app -n 3"),
+        ("", "./app 'a --time-budget 5m", "--time-budget 5m -- ./app ''\"'\"'a'"),
+    ],
+)
+def test_the_warning_ends_with_what_was_probably_meant(
+    typed: str, program: str, meant: str
+) -> None:
+    line = warned(typed, program)
+    assert line.endswith(f"advise {meant}")
+    assert "\n" not in line
+    assert "passed to the program" in line
+
+
+@pytest.mark.parametrize(
+    ("typed", "program"),
+    [
+        ("--time-budget 5m --", "./app 100"),
+        ("", "./app -t 4 --size 3"),
+        # On both sides: the second one is the program's.
+        ("--threads 4 --", "./app --threads 4"),
+        ("", "./app --threads {threads}"),
+        ("", "./app --threads={threads}"),
+        # Not pinstudy's way to write them.
+        ("", "./app --threads"),
+        ("", "./app --plan=yes"),
+        ("", "./wrapper -- --time-budget 5m"),
+    ],
+)
+def test_what_is_the_programs_own_is_not_warned_of(typed: str, program: str) -> None:
+    assert warned(typed, program) == ""
+
+
+WORD = st.sampled_from(
+    ["--time-budget", "--plan", "--threads=2", "--", "x", "-n", "--no-report", "5m"]
+)
+
+
+@given(st.lists(WORD, max_size=6), st.lists(WORD, max_size=6))
+def test_no_word_is_lost_and_none_is_added(options: list[str], rest: list[str]) -> None:
+    program = ["./app", *rest]
+    line = warn_of_options(command, [*options, "--", *program], program)
+    if line:
+        words = line.partition(" advise ")[2].split()
+        assert sorted(words) == sorted([*options, "--", *program])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [*MISTAKES, *((arguments, OLD_NAME) for arguments in OLD_NAMES)],
+    ids=[" ".join(arguments) for arguments in (*(row[0] for row in MISTAKES), *OLD_NAMES)],
+)
+def test_a_users_mistake_is_one_message_and_status_2(
+    folder: Path, arguments: tuple[str, ...], message: str
+) -> None:
+    before = sorted(folder.rglob("*"))
+    done = pinstudy(folder, *arguments, status=2)
+    assert message in done.stderr
+    assert len(done.stderr.splitlines()) == 1 or arguments[0] in ("plna", "plan", "prove")
+    assert sorted(folder.rglob("*")) == before
+
+
+def test_an_option_behind_the_program_is_warned_of_and_nothing_else_changes(
+    folder: Path,
+) -> None:
+    node = ("--plan", "--sysroot", str(folder / "kvm-guest"))
+    done = pinstudy(folder, "advise", *node, "--", "/bin/sh", "--threads", "4", status=0)
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("pinstudy: --threads is an option of pinstudy")
+    assert line.endswith(f"advise --plan --sysroot {folder}/kvm-guest --threads 4 -- /bin/sh")
+    assert "What would race" in done.stdout
+    assert "what --threads says" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    "error", ["MemoryError()", "ImportError('{}.so: failed to map segment from shared object')"]
+)
+def test_too_little_memory_is_told_in_one_line(tmp_path: Path, error: str) -> None:
+    write(tmp_path / "mine", [record(1, 1)])
+    done = pinstudy_without("pandas", tmp_path, "tables", "mine", error=error)
+    assert done.returncode == 1
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("pinstudy: there is not enough memory")
+
+
 # Runs a command as `bin/pinstudy` does, then prints how many threads the process has.
-_THREADS = """\
+THREADS = """\
 import os, runpy, sys
 sys.argv = ["pinstudy", "tables", "published:galante-2025"]
 try:
@@ -410,10 +449,11 @@ finally:
 def test_no_thread_is_started_that_a_login_node_may_not_grant(
     tmp_path: Path, given: str | None, expected: str
 ) -> None:
-    environment = {name: of for name, of in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
+    environment = dict(os.environ)
+    environment.pop("OPENBLAS_NUM_THREADS", None)
     if given:
         environment["OPENBLAS_NUM_THREADS"] = given
-    code = _THREADS.format(main=str(ROOT / "pinstudy" / "__main__.py"))
+    code = THREADS.format(main=str(ROOT / "pinstudy" / "__main__.py"))
     done = subprocess.run(
         [sys.executable, "-c", code],
         cwd=tmp_path, env=environment, capture_output=True, text=True, check=False,
