@@ -1,4 +1,4 @@
-"""The command `pinstudy latency` as a user meets it."""
+"""The latency between CPUs: the command `pinstudy latency`, and studies that measure it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import os
 import signal
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,8 @@ from tests.analysis.latency.made_latency import PLANTED, content_of, write_laten
 from tests.support.cli import pinstudy, pinstudy_without, started
 from tests.support.limits import before_all_others, only_cpus
 from tests.support.programs import built
-from tests.support.studies import two_cpus
+from tests.support.studies import two_cpus, write_app, write_study
+from tests.support.tools import ROOT, need_tool
 from tests.support.trees import build_tree
 from tests.support.wait import HANG_S
 
@@ -34,38 +36,23 @@ def two() -> Iterator[tuple[int, int]]:
         yield two_cpus()
 
 
-def test_this_nodes_pairs_are_measured_printed_and_drawn(
-    tmp_path: Path, two: tuple[int, int]
-) -> None:
-    done = pinstudy(
-        tmp_path, "latency", "--cpus", f"{two[0]},{two[1]}", "--precision", "none", status=0
-    )
-    assert "1 pair of " in done.stderr
-    assert ", about " in done.stderr
-    assert "one way: " in done.stdout
-    assert 'OMP_PLACES="' in done.stdout
-    (folder,) = (tmp_path / "results" / "latency").iterdir()
-    assert {file.name for file in folder.iterdir()} == {
-        "latency.json",
-        "latency.svg",
-        "latency.pdf",
-        "latency.png",
-        "pairs.csv",
-    }
-
-
 @pytest.mark.parametrize(("options", "status"), [([], 0), (["--json"], 1)])
-def test_without_the_libraries_the_measurement_is_kept_and_no_json_is_a_failure(
+def test_this_nodes_pairs_are_measured_and_kept_without_the_libraries(
     tmp_path: Path, two: tuple[int, int], options: list[str], status: int
 ) -> None:
-    cpus = f"{two[0]},{two[1]}"
-    arguments = ("--cpus", cpus, "--precision", "none", *options, "--results", "my results")
-    done = pinstudy_without("scipy", tmp_path, "latency", *arguments)
+    arguments = ("--cpus", f"{two[0]},{two[1]}", "--precision", "none", *options)
+    results = ("--results", "my results")
+    done = pinstudy_without("scipy", tmp_path, "latency", *arguments, *results)
     assert done.returncode == status, done.stderr
+    assert "1 pair of " in done.stderr
+    assert ", about " in done.stderr
     (file,) = tmp_path.glob("my results/latency/*/latency.json")
     last_line = done.stderr.splitlines()[-1]
     assert "no scipy here; where numpy, pandas, scipy and matplotlib are installed" in last_line
     assert last_line.endswith(f"pinstudy latency --from '{file.relative_to(tmp_path)}'")
+    done = pinstudy(tmp_path, "latency", "--from", str(file), status=0)
+    assert "one way: " in done.stdout
+    assert 'OMP_PLACES="' in done.stdout
 
 
 def test_another_nodes_file_is_read_and_nothing_measured(tmp_path: Path) -> None:
@@ -99,19 +86,16 @@ def test_a_recorded_node_shows_the_plan_only(tmp_path: Path) -> None:
     assert not (tmp_path / "results").exists()
 
 
-def test_two_measurements_would_disturb_each_other(tmp_path: Path) -> None:
+def test_where_nothing_can_be_measured_one_line_says_why(tmp_path: Path) -> None:
     need_program_and_two_cpus()
     with node_lock(Path("/")):
         done = pinstudy(tmp_path, "latency", status=1)
     assert "another pinstudy is at work on this node" in done.stderr
-    assert not (tmp_path / "results").exists()
-
-
-def test_one_cpu_is_one_line(tmp_path: Path) -> None:
     with only_cpus({min(os.sched_getaffinity(0))}):
         done = pinstudy(tmp_path, "latency", status=2)
-    assert "needs two" in done.stderr
-    assert len(done.stderr.strip().splitlines()) == 1
+    (line,) = done.stderr.splitlines()
+    assert "needs two" in line
+    assert not (tmp_path / "results").exists()
 
 
 def test_ctrl_c_ends_the_measurement_with_130(tmp_path: Path) -> None:
@@ -125,3 +109,67 @@ def test_ctrl_c_ends_the_measurement_with_130(tmp_path: Path) -> None:
 
     assert process.returncode == 130
     assert "Traceback" not in rest
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    need_tool(str(ROOT / "build/bin/pingpong-pthreads"))
+    write_app(tmp_path, "nothing", "/bin/true", {"only": {"arguments": []}})
+    write_study(tmp_path, "beside", "nothing", "only", latency="all")
+    return tmp_path
+
+
+def without_runs(folder: Path) -> None:
+    """Delete the runs of the study, but no other file of its folder."""
+    for record in folder.glob("results/beside/*/records/*.jsonl"):
+        record.unlink()
+
+
+def run(folder: Path) -> str:
+    done = pinstudy(folder, "run", "beside.yaml", status=0)
+    return done.stdout + done.stderr
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two CPUs")
+def test_the_latency_between_cpus_is_measured_before_the_runs(
+    folder: Path, at_end: ExitStack
+) -> None:
+    at_end.enter_context(before_all_others())
+    output = run(folder)
+    assert "before the runs the latency between CPUs, every pair of CPUs" in output
+    assert "is not measured" not in output
+    (file,) = folder.glob("results/beside/*/latency.json")
+    measured = json.loads(file.read_bytes())
+    allowed = len(os.sched_getaffinity(0))
+    assert len(measured["pairs"]) == allowed * (allowed - 1) // 2
+    assert "interrupted" not in measured
+
+
+NOT_MEASURED = "the latency between CPUs is not measured: the latency between CPUs needs two"
+
+
+def test_only_a_measurement_that_is_not_this_boots_whole_one_is_made_again(folder: Path) -> None:
+    # Where a measurement ends at once, and says so.
+    with only_cpus({min(os.sched_getaffinity(0))}):
+        assert NOT_MEASURED in run(folder)
+        (results,) = folder.glob("results/beside/*/")
+        file = results / "latency.json"
+        assert not file.exists()
+        assert (results / "tables.md").exists()
+        # The reason stands beside the records, for who reads them later.
+        why = json.loads((results / "latency-unavailable.json").read_bytes())
+        assert "needs two" in why["unavailable"]["latency"]
+
+        boot_id = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        for changes, again in (
+            ({}, False),
+            ({"boot_id": "another boot"}, True),
+            ({"interrupted": True}, True),
+            (None, True),
+        ):
+            kept = content_of(PLANTED["smt"]) | {"boot_id": boot_id} | (changes or {})
+            text = "{" if changes is None else json.dumps(kept)
+            file.write_text(text)
+            without_runs(folder)
+            assert (NOT_MEASURED in run(folder)) == again, changes
+            assert file.read_text() == text
