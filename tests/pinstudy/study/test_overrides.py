@@ -13,10 +13,8 @@ from configs.library import load_study
 from runners.host.lock import node_lock
 from runners.node.cpufreq import read_cpufreq
 from runners.records.line import line_of
-from tests.pinstudy.study.test_more_repetitions import noisy
 from tests.support.cli import pinstudy, started
 from tests.support.studies import records, write_app, write_study
-from tests.support.trees import build_tree
 
 MAPPINGS = ["unpinned", {"name": "other", "selection": "all", "binding": "set"}]
 
@@ -35,10 +33,12 @@ def ran(folder: Path) -> set[tuple[str, str]]:
 
 
 def test_only_the_chosen_cases_run_and_resume(folder: Path) -> None:
-    words = ("run", "nothings.yaml", "--only", "two", "--exclude", "other")
-    pinstudy(folder, *words, status=0)
+    options = ("nothings.yaml", "--only", "two", "--exclude", "other")
+    plan = pinstudy(folder, "plan", *options, status=0).stdout
+    assert "1 case" in plan and "other" not in plan
+    pinstudy(folder, "run", *options, status=0)
     assert ran(folder) == {("two", "unpinned")}
-    done = pinstudy(folder, *words, "--repetitions", "2", status=0)
+    done = pinstudy(folder, "run", *options, "--repetitions", "2", status=0)
     assert "2 runs, 1 of them done already" in done.stdout
     (copy,) = folder.glob("results/nothings/*/study.yaml")
     first, *_ = copy.read_text().splitlines()
@@ -56,27 +56,6 @@ def test_a_resume_with_other_options_is_refused_and_names_both(folder: Path) -> 
     assert records(folder) == before
     pinstudy(folder, "run", "nothings.yaml", "--mappings", "unpinned", "--fresh", status=0)
     pinstudy(folder, "run", "nothings.yaml", "--mappings", "unpinned", status=0)
-
-
-def test_the_plan_takes_the_same_options(folder: Path) -> None:
-    done = pinstudy(folder, "plan", "nothings.yaml", "--only=one", "--only", "other", status=0)
-    assert "1 case" in done.stdout and "unpinned" not in done.stdout
-    wrong = pinstudy(folder, "plan", "nothings.yaml", "--only", "onne", status=2)
-    assert "did you mean 'one'?" in wrong.stderr and wrong.stderr.count("\n") == 1
-
-
-def test_the_command_that_continues_a_study_has_its_options(folder: Path) -> None:
-    write_study(folder, "nothings", "nothing", ["one", "two"], mappings=MAPPINGS, warmup=1)
-    options = ("--only", "one", "--repetitions", "12")
-    pinstudy(folder, "run", "nothings.yaml", *options, status=0)
-    (shard,) = folder.glob("results/nothings/*/records/*.jsonl")
-    noisy(shard)
-
-    verdict = pinstudy(folder, "verdict", str(shard.parents[1])).stdout
-    words = shlex.split(verdict.rstrip().splitlines()[-1])
-
-    assert words[:6] == ["pinstudy", "run", "nothings.yaml", "--only", "one", "--undecided"]
-    pinstudy(folder, *words[1:], status=0)
 
 
 def added(done: subprocess.CompletedProcess[str]) -> list[str]:
@@ -128,14 +107,6 @@ def test_where_results_are_the_options_begin_anew(folder: Path) -> None:
     pinstudy(folder, "run", "nothings.yaml", *options, status=0)
 
 
-def test_a_recorded_node_is_told_what_runs_there(folder: Path) -> None:
-    tree = build_tree(folder / "tree", "kvm-guest")
-    done = pinstudy(folder, "plan", "paper-own", "--sysroot", str(tree), status=1)
-    options = added(done)
-    assert options == ["--governors", "current"]
-    pinstudy(folder, "plan", "paper-own", "--sysroot", str(tree), *options, status=0)
-
-
 def test_a_run_that_waits_says_for_whom_and_begins_when_the_node_is_free(folder: Path) -> None:
     refused = "another pinstudy is at work on this node"
     with ExitStack() as at_end:
@@ -153,24 +124,21 @@ def test_a_run_that_waits_says_for_whom_and_begins_when_the_node_is_free(folder:
     assert len(records(folder)) == 4
 
 
-@pytest.mark.parametrize("command", ["plan", "run"])
-def test_where_a_study_excludes_every_case_the_message_says_so(folder: Path, command: str) -> None:
-    excluded = [{"sizes": "one"}, {"sizes": "two"}]
-    write_study(folder, "nothings", "nothing", ["one", "two"], mappings=MAPPINGS, exclude=excluded)
-    done = pinstudy(folder, command, "nothings.yaml", status=1)
-    assert done.stderr == (
-        "pinstudy: nothing of study nothings can run here: `exclude` leaves out every case\n"
-    )
-
-
 def test_results_are_not_continued_once_the_study_excludes_more(folder: Path) -> None:
     pinstudy(folder, "run", "nothings.yaml", status=0)
-    excluded = [{"sizes": "two", "mappings": "other"}]
+    excluded: list[dict[str, str]] = [{"sizes": "two", "mappings": "other"}]
     write_study(folder, "nothings", "nothing", ["one", "two"], mappings=MAPPINGS, exclude=excluded)
     done = pinstudy(folder, "run", "nothings.yaml", status=2)
     assert "nothings.yaml has changed since" in done.stderr
     pinstudy(folder, "run", "nothings.yaml", "--fresh", status=0)
     assert ran(folder) >= {("one", "other"), ("two", "unpinned")}
+    excluded = [{"sizes": "one"}, {"sizes": "two"}]
+    write_study(folder, "none", "nothing", ["one", "two"], mappings=MAPPINGS, exclude=excluded)
+    for command in ("plan", "run"):
+        done = pinstudy(folder, command, "none.yaml", status=1)
+        assert done.stderr == (
+            "pinstudy: nothing of study none can run here: `exclude` leaves out every case\n"
+        )
 
 
 def test_results_of_another_study_are_called_by_its_name(folder: Path) -> None:
