@@ -14,7 +14,6 @@ from tests.support.cli import pinstudy, started, stop
 from tests.support.mpi import ALLOW_ROOT, MPIS, build_ranks, need_mpi
 from tests.support.processes import command_line, descendants, name_of
 from tests.support.studies import records, write_program
-from tests.support.trees import build_tree
 from tests.support.wait import until
 
 STUDY = """\
@@ -38,7 +37,6 @@ sizes:
   endless: {{arguments: '100000'}}
 check: {{pattern: ', 2 threads$'}}
 """
-
 # A launcher of one rank that does not end with it, as mpirun of Open MPI 4.1.4 sometimes does.
 STAYING = """\
 #!/bin/sh
@@ -50,7 +48,6 @@ exec tail -f /dev/null
 """
 # Long beside what Open MPI uses elsewhere while it starts.
 SECONDS = {"openmpi": 3, "mpich": 1}
-
 pytestmark = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two CPUs")
 
 
@@ -81,7 +78,11 @@ def test_one_rank_of_two_threads_and_two_of_one_are_run_proved_and_reported(
         ("ok", "proved")
     }, [run["unavailable"] for run in made.values()]
     pinned = made[2, 1, "pinned"]
-    busy = {of["rank"]: of["allowed"] for of in pinned["placement"]["threads"] if of["cpu_s"] > 0.5}
+    busy = {
+        thread["rank"]: thread["allowed"]
+        for thread in pinned["placement"]["threads"]
+        if thread["cpu_s"] > 0.5
+    }
     assert busy == dict(enumerate(pinned["ranks"]["cpus"]))
     assert len(set(busy.values())) == 2
     assert pinned["ranks"]["mpi"] == mpi
@@ -151,16 +152,4 @@ def a_process_below(pid: int, name: str) -> bool:
 
 
 def ranks_below(pid: int, program: Path) -> bool:
-    return any(command_line(each)[:1] == [str(program)] for each in descendants(pid))
-
-
-def test_the_plan_for_a_recorded_node_shows_each_ranks_cpus(tmp_path: Path) -> None:
-    write(tmp_path, "openmpi", Path("/opt/solver"))
-    study = tmp_path / "ranks.yaml"
-    study.write_text(study.read_text().replace("binding: pin}", "binding: pin, ranks_by: kind}"))
-    done = pinstudy(
-        tmp_path, "plan", "ranks.yaml", "--sysroot", str(build_tree(tmp_path / "node", "adl0"))
-    )
-
-    assert "  #2  pinned current  CPUs 0 | 8  about unknown a run\n" in done.stdout, done.stderr
-    assert " -n 1 env 'OMP_PLACES={8}' taskset -c 8 /opt/solver 3\n" in done.stdout
+    return any(command_line(below)[:1] == [str(program)] for below in descendants(pid))

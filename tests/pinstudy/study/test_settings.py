@@ -1,4 +1,4 @@
-"""Governors as a user meets them: real commands that write /sys, killed, stopped, disturbed."""
+"""Settings and power as a user meets them: real commands that write /sys, killed, disturbed."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ import pytest
 
 from tests.pinstudy.hybrid_namespace import EPP, GOVERNOR, Namespace, hybrid_namespace
 from tests.support.held import Gate, held_nap
+from tests.support.power_supplies import plug_in, unplug
 from tests.support.processes import errors_of
 from tests.support.studies import (
     records,
@@ -55,20 +56,6 @@ def gate(node: Namespace) -> Gate:
 
 def study(name: str) -> tuple[str, ...]:
     return "run", f"{name}.yaml", *two_kinds()
-
-
-def submit(node: Namespace, name: str) -> Path:
-    """Submit a study to a Slurm that only gives it a number; return the submission's folder."""
-    site = "title: A cluster\nbatch_system: slurm\ntime_limit: 1 h\n"
-    (node.folder / "there.yaml").write_text(site)
-    commands = node.folder / "slurm"
-    commands.mkdir()
-    for command, does in (("sbatch", "echo 41"), ("squeue", "exit 0")):
-        write_program(commands / command, f"#!/bin/sh\n{does}\n")
-    node.environment["PATH"] = f"{commands}:{os.environ['PATH']}"
-    _, *arguments = study(name)
-    node.run("submit", *arguments, "--site", "there.yaml", status=0)
-    return node.folder / f"results/{name}/submissions/0001"
 
 
 def hold_a_run(node: Namespace, gate: Gate, running: subprocess.Popen[str], governor: str) -> None:
@@ -200,34 +187,6 @@ def test_a_run_whose_settings_somebody_changed_is_not_averaged(node: Namespace, 
     }
 
 
-def test_under_dynamic_epp_no_governor_is_set_and_its_cause_is_named(
-    node: Namespace, gate: Gate
-) -> None:
-    for policy in node.cpufreq.glob("policy*"):
-        (policy / EPP).write_text("dynamic(profile:performance)\n")
-    before = node.settings()
-    gate.close()
-    running = node.start(*study("short"))
-    gate.wait_for_run(running)
-    moved = "dynamic(profile:balance_performance)"
-    for policy in node.cpufreq.glob("policy*"):
-        (policy / EPP).write_text(f"{moved}\n")
-    gate.open()
-    running.communicate(timeout=HANG_S)
-    runs = records(node.folder)
-    left_out = [run for run in runs if run["status"] == "skipped"]
-    assert {run["governor"] for run in left_out} == {"performance"}
-    assert all("cannot be held: amd-pstate's dynamic EPP" in run["reason"] for run in left_out)
-    (changed,) = (run for run in runs if run["status"] == "settings-changed")
-    assert changed["reason"].endswith(f"{moved} after it, by amd-pstate's dynamic EPP")
-    good = [run for run in runs if run["status"] == "ok"]
-    assert {(run["governor"], run["epp"]) for run in good} == {("powersave", moved)}
-    assert all(run["driver_mode"].endswith("dynamic EPP") for run in good)
-    assert {name for name, text in node.settings().items() if text != before[name]} == {
-        f"policy{cpu}/{EPP}" for cpu in os.sched_getaffinity(0)
-    }
-
-
 def test_a_setting_that_cannot_be_put_back_is_reported_and_kept_for_restore(
     node: Namespace, gate: Gate
 ) -> None:
@@ -254,35 +213,41 @@ def test_a_setting_that_cannot_be_put_back_is_reported_and_kept_for_restore(
     assert list(node.state.iterdir()) == []
 
 
+@pytest.mark.parametrize("command", ["run", "worker"])
 def test_a_study_that_gives_up_says_too_what_could_not_be_put_back(
-    node: Namespace, gate: Gate
+    node: Namespace, gate: Gate, command: str
 ) -> None:
+    words = study("long") if command == "run" else submitted(node)
     gate.close(after=1)
-    running = node.start(*study("long"))
+    running = node.start(*words)
     hold_a_run(node, gate, running, "performance")
     take_a_setting_away(node)
-    (node.folder / "nap.sh").unlink()
+    if command == "run":
+        (node.folder / "nap.sh").unlink()
+    else:
+        running.send_signal(signal.SIGUSR1)
     gate.open()
-    err = errors_of(running, 1)
-    assert "whether it has changed cannot be told" in err
-    assert "could not be put back" in err
-
-
-def test_a_worker_that_stops_says_too_what_could_not_be_put_back(
-    node: Namespace, gate: Gate
-) -> None:
-    submission = submit(node, "long")
-    gate.close(after=1)
-    worker = node.start("worker", "--submission", str(submission), "--worker", "0")
-    hold_a_run(node, gate, worker, "performance")
-    take_a_setting_away(node)
-    worker.send_signal(signal.SIGUSR1)
-    gate.open()
-    err = errors_of(worker, 75)
-    assert "time is up (SIGUSR1)" in err
+    err = errors_of(running, 1 if command == "run" else 75)
+    why = "whether it has changed cannot be told" if command == "run" else "time is up (SIGUSR1)"
+    assert why in err
     assert err.count("could not be put back") == 1
-    (attempt,) = submission.rglob("attempts/*.json")
-    assert "could not be put back" in json.loads(attempt.read_text())["reason"]
+    for attempt in node.folder.rglob("attempts/*.json"):
+        assert "could not be put back" in json.loads(attempt.read_text())["reason"]
+
+
+def submitted(node: Namespace) -> tuple[str, ...]:
+    """Submit a study to a Slurm that only gives it a number; return its worker's command."""
+    site = "title: A cluster\nbatch_system: slurm\ntime_limit: 1 h\n"
+    (node.folder / "there.yaml").write_text(site)
+    commands = node.folder / "slurm"
+    commands.mkdir()
+    for name, does in (("sbatch", "echo 41"), ("squeue", "exit 0")):
+        write_program(commands / name, f"#!/bin/sh\n{does}\n")
+    node.environment["PATH"] = f"{commands}:{os.environ['PATH']}"
+    _, *arguments = study("long")
+    node.run("submit", *arguments, "--site", "there.yaml", status=0)
+    submission = node.folder / "results/long/submissions/0001"
+    return "worker", "--submission", str(submission), "--worker", "0"
 
 
 def test_what_cannot_be_put_back_can_be_given_up(node: Namespace) -> None:
@@ -314,3 +279,51 @@ def test_tuning_stays_over_a_study_and_is_undone_by_restore(node: Namespace) -> 
     assert doctor_on(node, "settings")["why"] == "none is changed by pinstudy"
     assert node.settings() == before
     assert "nothing to put back" in node.run("restore").stdout
+
+
+LOWER = "made on battery: limits of power and turbo are often lower than on mains"
+
+
+@pytest.fixture
+def laptop(tmp_path: Path) -> Iterator[Namespace]:
+    two_cpus()
+    held_nap(tmp_path / "nap.sh")
+    sizes = {"short": {"arguments": "0.005", "estimate": "5 ms"}}
+    write_app(tmp_path, "nap", tmp_path / "nap.sh", sizes)
+    write_study(tmp_path, "naps", "nap", "short", repetitions=3)
+    plug_in(tmp_path)
+    with hybrid_namespace(tmp_path, classes=tmp_path / "sys/class") as namespace:
+        yield namespace
+
+
+def test_a_run_during_which_the_node_was_unplugged_is_not_averaged(
+    laptop: Namespace,
+) -> None:
+    gate = Gate(laptop.folder / "nap.sh")
+    gate.close(after=1)
+    running = laptop.start(*study("naps"))
+    gate.wait_for_run(running)
+    unplug(laptop.folder)
+    gate.open()
+    out, _ = running.communicate(timeout=HANG_S)
+    runs = records(laptop.folder)
+    assert [run["status"] for run in runs] == ["ok", "settings-changed", "ok"]
+    assert runs[1]["reason"] == "the node went from mains to battery power"
+    assert [run["power_supply"] for run in runs] == ["mains", "battery", "battery"]
+    assert "settings-changed (the node went from mains to battery power)" in " ".join(out.split())
+
+
+def test_a_study_on_battery_says_so_and_is_not_continued_on_mains(laptop: Namespace) -> None:
+    unplug(laptop.folder)
+    done = laptop.run(*study("naps"), status=0)
+    assert " ".join(done.stdout.split()).count(LOWER) == 1
+    verdict = laptop.run("verdict", "results/naps", status=0)
+    assert LOWER in " ".join(verdict.stdout.split())
+    laptop.run("card", "results/naps", status=0)
+    (card,) = (laptop.folder / "results").rglob("card.json")
+    assert json.loads(card.read_text())["power_supplies"] == ["battery"]
+    tables = laptop.run("tables", str(card), "--no-files", status=0)
+    assert LOWER in " ".join(tables.stdout.split())
+    plug_in(laptop.folder)
+    refused = laptop.run(*study("naps"), "--repetitions", "4", status=2)
+    assert "power supply was 'battery', now 'mains'" in refused.stderr
