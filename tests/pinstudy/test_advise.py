@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from runners.records.reader import read_records
 from tests.support.cli import argv, pinstudy, pinstudy_without
 from tests.support.held import (
     WAIT_AT_GATE,
@@ -22,6 +23,7 @@ from tests.support.held import (
 )
 from tests.support.processes import ended, errors_of
 from tests.support.studies import records, two_cpus, write_program
+from tests.support.tools import ROOT, need_tool
 from tests.support.trees import build_tree
 
 # Fast on one CPU and slow on others, so that the answer is known; works all the time, because idle
@@ -45,17 +47,13 @@ def folder(tmp_path: Path) -> Iterator[Path]:
         yield tmp_path
 
 
-@pytest.fixture
-def cpus() -> tuple[int, int]:
-    return two_cpus()
-
-
 def good_runs(folder: Path) -> list[dict[str, Any]]:
     """Return the good runs of the number of threads that the program starts."""
     return [r for r in records(folder) if (r["status"], r["threads"]) == ("ok", 1)]
 
 
-def test_the_best_launch_line_is_found_and_kept(folder: Path, cpus: tuple[int, int]) -> None:
+def test_the_best_launch_line_is_found_and_kept(folder: Path) -> None:
+    cpus = two_cpus()
     fast = str(cpus[1])
     kinds = f"P={cpus[0]},E={fast}"
     metric = ("--metric", r"takes: (\S+)")
@@ -176,16 +174,98 @@ def test_a_plan_runs_and_writes_nothing(folder: Path) -> None:
     assert set(folder.iterdir()) == before
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("--", "./none"), "no such program"),
-        (("--threads", "0", "./busy.sh"), "--threads: '0' is not a thread count"),
-        (("--sysroot", "/none", "./busy.sh"), "add --plan"),
-    ],
-)
-def test_a_mistake_is_a_line(folder: Path, arguments: tuple[str, ...], message: str) -> None:
-    done = pinstudy(folder, "advise", *arguments, status=2)
-    assert message in done.stderr
-    assert "Traceback" not in done.stderr
-    assert not (folder / "results").exists()
+# Works with two threads whatever OMP_NUM_THREADS is, until it was looked at eight times.
+TWO_THREADS = """\
+#include <omp.h>
+#include "work.h"
+int main(void) {
+  const long enough = looks_so_far() + 8;
+#pragma omp parallel num_threads(2)
+  work_until(0.1, enough);
+}
+"""
+# A parent that waits for twelve working processes, each in its own session.
+PROCESSES = """\
+#include "work.h"
+int main(void) {
+  for (int i = 0; i < 12; i++)
+    if (!fork()) {
+      setsid();
+      for (int k = 0; k < 4; k++) work(0.02);
+      _exit(0);
+    }
+  while (wait(0) > 0) {}
+}
+"""
+# Ends before its threads can be sampled.
+NOTHING = """\
+#include <omp.h>
+int main(void) { return omp_get_max_threads() < 1; }
+"""
+
+
+def build(folder: Path, source: str) -> None:
+    (folder / "program.c").write_text(source)
+    folders = f"-I{ROOT / 'tests/runners/execution/placed'}"
+    command = [need_tool("gcc"), "-O1", "-fopenmp", folders, "-o", "program", "program.c"]
+    subprocess.run(command, cwd=folder, check=True)
+
+
+def search(
+    folder: Path, source: str, *arguments: str, status: int = 0, **variables: str
+) -> tuple[subprocess.CompletedProcess[str], dict[str, Any]]:
+    """Search the best launch line of a program; return what was said, and its JSON if any."""
+    build(folder, source)
+    with looks_counted(folder / "looks") as looks:
+        variables |= {"LOOKS": str(looks)}
+        done = pinstudy(folder, "advise", *arguments, "./program", status=status, **variables)
+    return done, json.loads(done.stdout) if "--json" in arguments and done.stdout else {}
+
+
+RACE = ("--runs", "10", "--threads", "1,2", "--wait-policies", "none")
+
+
+def test_a_thread_count_that_the_program_ignores_does_not_race(tmp_path: Path) -> None:
+    two_cpus()
+    done, _ = search(tmp_path, TWO_THREADS, *RACE, "--no-report", OMP_NUM_THREADS="5")
+    # stdout is the answer alone, also after two searches of a command.
+    command, *rest = done.stdout.splitlines()
+    assert command.endswith(str(tmp_path / "program"))
+    assert not [line for line in rest if line.startswith("What ")]
+    assert re.search(r"why, and what was ruled out: --why +report: results/advise-", rest[-1])
+    assert done.stderr.count("--plan shows what races") == 2
+    ignored = "it starts 2 threads whatever it is told (5 here); write {threads}"
+    assert done.stderr.count(ignored) == 1
+    (answered,) = tmp_path.glob("results/*/*/advice.md")
+    runs = list(read_records(answered.parent / "records"))
+    assert {record["threads"] for record in runs} == {2}
+    # The same command shows the same answer.
+    _, advice = search(tmp_path, TWO_THREADS, *RACE, "--json", OMP_NUM_THREADS="5")
+    assert advice["reference"]["threads"] == 2
+
+
+def test_several_processes_are_refused_after_one_run_and_again(tmp_path: Path) -> None:
+    two_cpus()
+    for _ in range(2):
+        done, _ = search(tmp_path, PROCESSES, "--json", "--threads", "1", status=1)
+        assert re.search(
+            r"program: \d+ of its processes are at work, and the threads of one are placed; "
+            r"--helpers \d+ lets the others work beside it$",
+            done.stderr.rstrip(),
+        )
+        assert len(records(tmp_path)) == 1
+    helpers = ("--threads", "1", "--runs", "10", "--helpers", "12")
+    _, advice = search(tmp_path, PROCESSES, "--json", *helpers)
+    assert advice["reference"]["threads"] == 1
+    assert advice["command"].endswith(str(tmp_path / "program"))
+
+
+def test_a_run_too_short_to_be_proved_is_refused_with_what_helps(tmp_path: Path) -> None:
+    done, advice = search(tmp_path, NOTHING, "--json", status=1)
+    assert "where its threads ran could not be proved: " in done.stderr
+    assert "give it a larger size: a run of 1 s or more can be proved" in done.stderr
+    assert advice["decision"] == "no reference"
+    runs = sorted(records(tmp_path), key=lambda run: run["started_at"])
+    assert all(run["warmup"] for run in runs)
+    # On a busy node its one thread may be seen at first: the search begins anew with one thread.
+    assert [run["case_id"] for run in runs].count(runs[-1]["case_id"]) == 2
