@@ -28,7 +28,6 @@ from tests.support.limits import only_cpus
 from tests.support.processes import command_line, descendants, ended, errors_of
 from tests.support.studies import two_cpus, write_app, write_program, write_study
 from tests.support.tools import ROOT
-from tests.support.trees import build_tree
 from tests.support.wait import HANG_S, until
 
 SITE = """\
@@ -37,6 +36,8 @@ batch_system: slurm
 time_limit: 10 min
 features: [hybrid, homog]
 """
+THERE = ("submit", "naps.yaml", "--site", "there.yaml")
+TO_OWN = ("submit", "naps.yaml", "--site", "own.yaml", "--spread", "split", "--workers", "2")
 SPLIT_BY_ONE = ["--spread", "split", "--workers", "1"]
 # Runs pinstudy; its wait for a signal after its program's lasts until a file exists. Another file
 # shows that it waits.
@@ -79,8 +80,6 @@ cd "$(dirname "$0")"
 echo "$*" >> cancelled
 rm -f queue
 """
-
-
 # Another batch system by its commands, and what they are: its jobs have states in files.
 OWN_SITE = """\
 title: A site with commands of its own
@@ -142,7 +141,7 @@ class Place:
         return self.submit("--spread", "split", "--workers", "2", *arguments, status=status)
 
     def submit(self, *arguments: str, status: int = 0) -> tuple[str, str]:
-        return self.run("submit", "naps.yaml", "--site", "there.yaml", *arguments, status=status)
+        return self.run(*THERE, *arguments, status=status)
 
     def worker(self, number: int, submission: int = 1) -> list[str]:
         """Return the arguments by which a job starts a worker."""
@@ -161,6 +160,11 @@ class Place:
         out, _ = self.run("status", "naps", "--json", *arguments)
         submissions: list[dict[str, Any]] = json.loads(out)
         return submissions
+
+    def states(self) -> list[str]:
+        """Return the states of the jobs of the only submission."""
+        (submission,) = self.status()
+        return [job["state"] for worker in submission["workers"] for job in worker["jobs"]]
 
     def queue(self, *lines: str) -> None:
         (self.folder / "slurm/queue").write_text("".join(f"{line}\n" for line in lines))
@@ -212,17 +216,6 @@ def good(records: Sequence[dict[str, Any]]) -> Counter[tuple[str, int]]:
     )
 
 
-def test_a_dry_run_prints_the_script_and_what_it_amounts_to_and_writes_nothing(
-    place: Place,
-) -> None:
-    out, _ = place.split("--dry-run")
-    assert "#SBATCH --array=0-1" in out
-    assert "worker --submission" in out
-    assert "2 jobs of at most 10 min 00 s each: at most 0.333 node-hours" in out
-    assert not (place.folder / "results").exists()
-    assert not (place.folder / "slurm/id").exists()
-
-
 def test_a_job_that_cannot_be_written_down_is_ended(place: Place) -> None:
     results = place.folder / "results"
     results.mkdir()
@@ -248,14 +241,14 @@ def test_the_study_is_kept_as_it_was_read_whatever_became_of_its_file(place: Pla
     assert (place.folder / "results/naps/submissions/0002/study.yaml").read_text() == before
 
 
-def test_workers_divide_a_study_what_is_missing_is_submitted_again_and_the_result_is_one(
+def test_workers_divide_a_study_and_what_is_missing_is_submitted_again(
     place: Place,
 ) -> None:
     out, _ = place.split()
     assert "submitted: job 41 (2 workers)" in out
     place.run(*place.worker(0))
     (submission,) = place.status()
-    assert [(each["done"], each["left"]) for each in submission["workers"]] == [(4, 0), (0, 4)]
+    assert [(row["done"], row["left"]) for row in submission["workers"]] == [(4, 0), (0, 4)]
     out, _ = place.run("status", "naps")
     again = out.partition("not complete; `")[2].partition("`")[0]
     assert shlex.split(again)[:2] == ["pinstudy", "submit"]
@@ -278,10 +271,26 @@ def test_workers_divide_a_study_what_is_missing_is_submitted_again_and_the_resul
     assert "divided over interchangeable nodes" in out
     out, _ = place.split()
     assert "nothing is missing" in out
+    assert json.loads(place.split("--json")[0])["jobs"] == 0
     assert not (place.folder / "results/naps/submissions/0003").exists()
 
 
-def test_four_jobs_with_ids_and_folders_of_their_own_make_one_study(place: Place) -> None:
+def test_what_an_earlier_submission_has_made_is_done_for_a_later_one_too(place: Place) -> None:
+    place.split()
+    place.split("--again")
+    place.submit("--features", "hybrid")
+    for number in (0, 1):
+        place.run(*place.worker(number))
+    per_node, split = place.status("--all")[2], place.status("--all")[1]
+    assert [(row["done"], row["left"]) for row in split["workers"]] == [(4, 0), (4, 0)]
+    # The whole study on one node is another result.
+    assert [(row["done"], row["left"]) for row in per_node["workers"]] == [(0, None)]
+    out, _ = place.run("status", "naps", "--all")
+    assert out.count("not complete") == 1
+    assert "nothing is missing" in place.split()[0]
+
+
+def test_a_job_s_own_variables_are_no_other_environment_and_openmps_are_one(place: Place) -> None:
     place.submit("--spread", "split", "--workers", "4")
     for number in range(4):
         (place.folder / f"job{number}").mkdir()
@@ -292,36 +301,34 @@ def test_four_jobs_with_ids_and_folders_of_their_own_make_one_study(place: Place
             "TMPDIR": str(place.folder / f"job{number}"),
             "TERM": f"terminal{number}",
             "XDG_SESSION_ID": f"{number}",
+            "PATH": place.path,
         }
-        pinstudy(place.folder, *place.worker(number), status=0, PATH=place.path, **variables)
+        worker = place.worker(number)
+        if number == 3:
+            done = pinstudy(place.folder, *worker, status=2, OMP_STACKSIZE="64M", **variables)
+            told = "the environment is not that of the runs there: OMP_STACKSIZE was not set"
+            assert told in done.stderr
+        pinstudy(place.folder, *worker, status=0, **variables)
+    assert len(good(place.records())) == 8
     assert set(good(place.records()).values()) == {1}
     assert len({record["environment_digest"] for record in place.records()}) == 1
 
 
-def test_a_worker_in_another_environment_than_the_others_refuses_to_add_to_them(
-    place: Place,
-) -> None:
-    place.split()
-    place.run(*place.worker(0))
-    done = pinstudy(place.folder, *place.worker(1), status=2, PATH=place.path, OMP_STACKSIZE="64M")
-    assert "the environment is not that of the runs there: OMP_STACKSIZE was not set" in done.stderr
-    place.run(*place.worker(1))
-    assert len(good(place.records())) == 8
-
-
-def test_what_an_earlier_submission_has_made_is_done_for_a_later_one_too(place: Place) -> None:
-    place.split()
-    place.split("--again")
-    place.submit("--features", "hybrid")
-    for number in (0, 1):
-        place.run(*place.worker(number))
-    per_node, split = place.status("--all")[2], place.status("--all")[1]
-    assert [(each["done"], each["left"]) for each in split["workers"]] == [(4, 0), (4, 0)]
-    # The whole study on one node is another result.
-    assert [(each["done"], each["left"]) for each in per_node["workers"]] == [(0, None)]
-    out, _ = place.run("status", "naps", "--all")
-    assert out.count("not complete") == 1
-    assert "nothing is missing" in place.split()[0]
+def test_what_was_made_is_found_whatever_clocks_files_and_folders_say(place: Place) -> None:
+    hybrid = ("--features", "hybrid")
+    place.submit(*hybrid)
+    for _ in range(2):
+        place.run(*place.worker(0))
+    first = place.folder / "results/naps/submissions/0001/attempts/w000.g0001.json"
+    changed = {"started_at": "2099-01-01T00:00:00+00:00", "ended": 75, "left": 3}
+    first.write_text(json.dumps(json.loads(first.read_text()) | changed))
+    assert place.status()[0]["workers"][0]["exit_status"] == 0
+    assert "nothing is missing" in place.submit(*hybrid)[0]
+    place.write(repetitions=2)
+    assert "nothing is missing" in place.submit(*hybrid)[0]
+    (place.folder / "results").rename(place.folder / "kept")
+    assert place.status("--results", "kept")[0]["workers"][0]["left"] == 0
+    assert "nothing is missing" in place.submit(*hybrid, "--results", "kept")[0]
 
 
 @pytest.mark.parametrize("spread", [["--features", "hybrid"], SPLIT_BY_ONE])
@@ -333,7 +340,7 @@ def test_records_that_are_lost_are_missing_for_status_and_for_submit(
     (shard,) = place.folder.glob("results/naps/*/records/*.jsonl")
     *kept, _ = shard.read_text().splitlines(keepends=True)
     shard.write_text("".join(kept))
-    assert [each["left"] for each in place.status()[0]["workers"]] == [1]
+    assert [row["left"] for row in place.status()[0]["workers"]] == [1]
     out, _ = place.run("status", "naps")
     assert "not complete" in out
     assert "time left" in out
@@ -341,52 +348,21 @@ def test_records_that_are_lost_are_missing_for_status_and_for_submit(
     assert "submitted: job 42" in place.submit(*spread)[0]
 
 
-def test_results_that_were_moved_are_found_where_their_submissions_are(place: Place) -> None:
-    place.submit("--features", "hybrid")
-    place.run(*place.worker(0))
-    (place.folder / "results").rename(place.folder / "kept")
-    elsewhere = ("--results", "kept")
-    assert place.status(*elsewhere)[0]["workers"][0]["left"] == 0
-    assert "nothing is missing" in place.submit("--features", "hybrid", *elsewhere)[0]
-
-
 @pytest.mark.parametrize(
     ("before", "after"),
-    [
-        (4, 6),
-        ({"decide": {"first": 3, "max": 4}}, {"decide": {"first": 3, "max": 5}}),
-    ],
+    [(4, 6), ({"decide": {"first": 3, "max": 4}}, {"decide": {"first": 3, "max": 5}})],
 )
 def test_more_repetitions_are_submitted_for_the_same_study(
     place: Place, before: object, after: object
 ) -> None:
-    place.write("steady", repetitions=before)
+    size = "short" if before == 4 else "steady"
+    place.write(size, repetitions=before)
     place.submit("--features", "hybrid")
     place.run(*place.worker(0))
     assert "nothing is missing" in place.submit("--features", "hybrid")[0]
-    place.write("steady", repetitions=after)
+    place.write(size, repetitions=after)
     assert "submitted: job 42" in place.submit("--features", "hybrid")[0]
     place.run(*place.worker(0, submission=2))
-    assert "nothing is missing" in place.submit("--features", "hybrid")[0]
-
-
-def test_the_newest_attempt_is_the_one_of_the_newest_generation_whatever_clocks_say(
-    place: Place,
-) -> None:
-    place.submit("--features", "hybrid")
-    for _ in range(2):
-        place.run(*place.worker(0))
-    first = place.folder / "results/naps/submissions/0001/attempts/w000.g0001.json"
-    changed = {"started_at": "2099-01-01T00:00:00+00:00", "ended": 75, "left": 3}
-    first.write_text(json.dumps(json.loads(first.read_text()) | changed))
-    assert place.status()[0]["workers"][0]["exit_status"] == 0
-    assert "nothing is missing" in place.submit("--features", "hybrid")[0]
-
-
-def test_fewer_repetitions_leave_nothing_missing(place: Place) -> None:
-    place.submit("--features", "hybrid")
-    place.run(*place.worker(0))
-    place.write(repetitions=2)
     assert "nothing is missing" in place.submit("--features", "hybrid")[0]
 
 
@@ -397,19 +373,6 @@ def test_the_command_that_goes_on_names_pinstudy_as_it_was_called(
     monkeypatch.setenv("PINSTUDY_CALLED", "/opt/bin/pinstudy")
     out, _ = place.start("status", "naps").communicate(timeout=HANG_S)
     assert "not complete; `/opt/bin/pinstudy submit " in out
-
-
-def test_each_node_of_a_list_has_a_job_and_a_whole_study(place: Place) -> None:
-    out, _ = place.submit("--features", "hybrid,homog")
-    assert "submitted: job 41 (feature hybrid)" in out
-    assert "submitted: job 42 (feature homog)" in out
-    place.run(*place.worker(1))
-    (submission,) = place.status()
-    node = submission["workers"][1]["node"]
-    assert submission["workers"][1]["done"] == 10
-    assert len(good(place.records(node))) == 8
-    out, _ = place.submit("--features", "hybrid,homog")
-    assert "of what is missing: per-node: the whole study on feature hybrid" in out
 
 
 def test_cases_that_the_node_cannot_run_are_refused_by_name_and_status(place: Place) -> None:
@@ -433,19 +396,8 @@ def test_an_allocation_smaller_than_a_case_is_refused_with_wanted_and_found(plac
     assert "ask for the whole node" in err
 
 
-@pytest.mark.parametrize("name", ["SIGTERM", "SIGALRM", "SIGXCPU", "SIGHUP", "SIGINT"])
-def test_a_signal_that_kills_soon_stops_the_run_in_flight(place: Place, name: str) -> None:
-    process = place.start_a_long_run()
-    process.send_signal(signal.Signals[name])
-    errors_of(process, 75)
-    assert [record["status"] for record in place.records()] == ["interrupted"]
-    (submission,) = place.status()
-    assert submission["workers"][0]["exit_status"] == 75
-
-
 @pytest.mark.parametrize(
-    ("first", "name"),
-    [("nap.sh", "SIGTERM"), ("witness", "SIGTERM"), ("nap.sh", "SIGUSR2"), ("nap.sh", "SIGALRM")],
+    ("first", "name"), [("nap.sh", "SIGTERM"), ("witness", "SIGTERM"), ("nap.sh", "SIGUSR2")]
 )
 def test_a_program_that_gets_the_jobs_signal_before_its_worker_has_not_failed(
     place: Place, tmp_path: Path, first: str, name: str
@@ -460,15 +412,6 @@ def test_a_program_that_gets_the_jobs_signal_before_its_worker_has_not_failed(
     assert [record["status"] for record in place.records()] == ["interrupted"]
 
 
-def test_a_program_that_fails_by_itself_has_failed(place: Place) -> None:
-    process = place.start_a_long_run()
-    os.kill(pid_of(process.pid, "600.5"), signal.SIGTERM)
-    until(lambda: any(record["status"] == "failed" for record in place.records()), process)
-    process.terminate()
-    process.communicate(timeout=HANG_S)
-    assert place.records()[0]["status"] == "failed"
-
-
 def pid_of(ancestor: int, word: str) -> int:
     """Return the last process among the descendants whose command line has this word, or file."""
     names = (word, f"pinstudy-{word}")
@@ -479,33 +422,55 @@ def pid_of(ancestor: int, word: str) -> int:
     ][-1]
 
 
-@pytest.mark.parametrize("name", ["SIGUSR1", "SIGUSR2"])
-def test_a_warning_lets_the_run_in_flight_end_and_none_start(place: Place, name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "last"),
+    [
+        *((name, "ok") for name in ("SIGUSR1", "SIGUSR2")),
+        *((name, "interrupted") for name in ("SIGTERM", "SIGALRM", "SIGXCPU", "SIGHUP", "SIGINT")),
+    ],
+)
+def test_a_warning_lets_the_run_in_flight_end_and_what_kills_soon_stops_it(
+    place: Place, name: str, last: str
+) -> None:
     place.split()
     process = place.start_and_hold(*place.worker(0))
     process.send_signal(signal.Signals[name])
-    place.gate.open()
+    if last == "ok":
+        place.gate.open()
     err = errors_of(process, 75)
-    assert f"time is up ({name})" in err
-    assert [record["status"] for record in place.records()] == ["ok", "ok"]
-    place.run(*place.worker(0))
-    assert len(good(place.records())) == 4
+    assert last != "ok" or f"time is up ({name})" in err
+    assert [record["status"] for record in place.records()] == ["ok", last]
+    (submission,) = place.status()
+    assert submission["workers"][0]["exit_status"] == 75
 
 
-def test_no_run_starts_that_would_not_end_before_the_time_limit(place: Place) -> None:
-    place.write("long")
-    # A tenth of the limit is reserved: a run would have to start as soon as its worker does.
-    place.split("--time-limit", f"{(30 + OVERHEAD_S) / 0.9 + 1e-9:.9f} s")
-    _, err = place.run(*place.worker(0), status=75)
-    assert "would not end before the job's time limit" in err
+def test_a_program_that_fails_by_itself_has_failed(place: Place) -> None:
+    process = place.start_a_long_run()
+    os.kill(pid_of(process.pid, "600.5"), signal.SIGTERM)
+    until(lambda: any(record["status"] == "failed" for record in place.records()), process)
+    process.terminate()
+    process.communicate(timeout=HANG_S)
+    assert place.records()[0]["status"] == "failed"
 
 
-@pytest.mark.parametrize("limit", ["20 s", "31 s"])
-def test_a_run_for_which_no_job_is_long_enough_fails_the_study(place: Place, limit: str) -> None:
+@pytest.mark.parametrize(
+    ("limit", "status", "message"),
+    [
+        # A tenth of the limit is reserved: a run would have to start as soon as its worker does.
+        (
+            f"{(30 + OVERHEAD_S) / 0.9 + 1e-9:.9f} s",
+            75,
+            "would not end before the job's time limit",
+        ),
+        ("31 s", 1, "submit with a longer --time-limit"),
+    ],
+)
+def test_no_run_starts_that_would_not_end_before_the_time_limit(
+    place: Place, limit: str, status: int, message: str
+) -> None:
     place.write("long")
     place.split("--time-limit", limit)
-    _, err = place.run(*place.worker(0), status=1)
-    assert "submit with a longer --time-limit" in err
+    assert message in place.run(*place.worker(0), status=status)[1]
 
 
 def test_a_newer_attempt_takes_over_and_the_last_record_of_the_older_is_kept_aside(
@@ -516,10 +481,8 @@ def test_a_newer_attempt_takes_over_and_the_last_record_of_the_older_is_kept_asi
     # As on a node that its batch system lost: the older worker goes on while a newer one starts.
     place.fence.claim_next("split-there-0001-w000")
     place.gate.open()
-    err = errors_of(older, 75)
-    assert "a newer worker has taken over" in err
-    late = list(read_records(place.folder / "results/naps/split-there" / LATE))
-    assert len(late) == 1
+    assert "a newer worker has taken over" in errors_of(older, 75)
+    assert len(list(read_records(place.folder / "results/naps/split-there" / LATE))) == 1
     place.run(*place.worker(0))
     assert set(good(place.records()).values()) == {1}
     assert len(good(place.records())) == 4
@@ -594,59 +557,60 @@ def test_a_working_directory_that_is_gone_is_named(place: Place) -> None:
     )
 
 
-def test_a_folder_that_the_node_does_not_share_is_named(place: Place) -> None:
-    _, err = place.run(*place.worker(0), status=2)
-    assert "is the results folder shared with this node?" in err
-
-
 def test_while_jobs_may_be_at_work_nothing_is_submitted_beside_them(place: Place) -> None:
     place.split()
+    place.run(*place.worker(0))
     place.queue("41_0|RUNNING|None|n1", "41_1|PENDING|ReqNodeNotAvail, UnavailableNodes:n2|")
     _, err = place.split(status=2)
     assert "may still be at work" in err
     assert "pinstudy cancel naps" in err
-    (submission,) = place.status()
-    states = [job["state"] for worker in submission["workers"] for job in worker["jobs"]]
-    assert states == ["running", "queued"]
+    assert place.states() == ["running", "queued"]
     out, _ = place.run("status", "naps")
     assert "ReqNodeNotAvail, UnavailableNodes:n2" in " ".join(out.split())
-    place.split("--again")
-
-
-def test_a_controller_that_is_away_makes_jobs_unknown_and_fails_nothing(place: Place) -> None:
-    place.split()
-    place.run(*place.worker(0))
+    # A controller that does not answer fails nothing.
     (place.folder / "slurm/away").touch()
+    assert place.states() == ["unknown"] * 2
     (submission,) = place.status()
-    states = [job["state"] for worker in submission["workers"] for job in worker["jobs"]]
-    assert states == ["unknown"] * 2
     assert "Unable to contact slurm controller" in submission["workers"][0]["jobs"][0]["reason"]
     assert submission["workers"][0]["done"] == 4
-    _, err = place.split(status=2)
-    assert "(unknown)" in err
+    assert "(unknown)" in place.split(status=2)[1]
+    place.split("--again")
 
 
 def test_cancel_ends_what_it_started_and_nothing_else(place: Place) -> None:
     place.split()
     place.queue("41_1|RUNNING|None|n2", "99|RUNNING|None|n1")
-    out, _ = place.run("cancel", "naps")
-    assert "ended 41" in out
+    assert "ended 41" in place.run("cancel", "naps")[0]
     assert "99" not in (place.folder / "slurm/cancelled").read_text()
-    out, _ = place.run("cancel", "naps")
-    assert "ended" not in out
+    assert "ended" not in place.run("cancel", "naps")[0]
+    (ended_jobs,) = json.loads(place.run("cancel", "naps", "--json")[0])
+    assert (ended_jobs["submission"], ended_jobs["problem"]) == (1, "")
     _, err = place.run("cancel", "other", status=2)
     assert "has no submissions" in err
 
 
-def test_a_refusal_shows_what_the_batch_system_says(place: Place) -> None:
+def test_each_node_of_a_list_has_a_job_unless_it_is_refused(place: Place) -> None:
+    out, _ = place.submit("--features", "hybrid,homog")
+    assert "submitted: job 41 (feature hybrid)" in out
+    assert "submitted: job 42 (feature homog)" in out
+    place.run(*place.worker(1))
+    (submission,) = place.status()
+    node = submission["workers"][1]["node"]
+    assert submission["workers"][1]["done"] == 10
+    assert len(good(place.records(node))) == 8
+    # The batch system refuses the second job of another submission.
+    refusing = SBATCH.replace("[ ! -e refuse ]", "[ ! -e refuse ] || [ ! -s id ]")
     text = "Batch job submission failed: Invalid feature specification"
     (place.folder / "slurm/refuse").write_text(text)
-    _, err = place.submit("--features", "hybrid", status=1)
-    assert text in err
-    assert "feature hybrid" in err
-    assert not list((place.folder / "results/naps/submissions").iterdir())
-    (place.folder / "slurm/refuse").unlink()
-    place.submit("--features", "hybrid")
+    (place.folder / "slurm/id").unlink()
+    (place.folder / "slurm/sbatch").write_text(refusing)
+    anew = ("--results", "anew")
+    _, err = place.submit("--features", "hybrid,homog", *anew, status=1)
+    assert text in err and "feature homog" in err
+    out, _ = place.run("status", "naps", *anew)
+    assert "job 41 ended" in out
+    assert "feature homog" in out
+    assert "no job was submitted for it" in out
 
 
 def test_a_submission_that_is_stopped_holds_the_job_that_was_being_submitted(place: Place) -> None:
@@ -672,59 +636,38 @@ def test_a_study_whose_runs_have_all_failed_lacks_none(place: Place) -> None:
     assert "not complete" not in place.run("status", "naps")[0]
 
 
-def test_a_node_whose_job_was_refused_after_others_has_no_job(place: Place) -> None:
-    sbatch = place.folder / "slurm/sbatch"
-    sbatch.write_text(SBATCH.replace("[ ! -e refuse ]", "[ ! -e id ]").replace("refuse", "id"))
-    _, err = place.submit(status=1)
-    assert "refused" in err
-    out, _ = place.run("status", "naps")
-    assert "job 41 ended" in out
-    assert "feature homog" in out
-    assert "no job was submitted for it" in out
-
-
-def test_so_many_jobs_are_advised_as_their_time_for_runs_needs(place: Place) -> None:
+def test_a_dry_run_says_what_a_study_takes_and_writes_nothing(place: Place) -> None:
     # Ten runs of 30 s need more than a job of 302 s has for runs, and less than one of 330 s has.
     place.write("long", "cores-pin")
-    advised = ("--features", "hybrid", "--dry-run", "--sysroot", "/", "--time-limit")
-    out, _ = place.submit(*advised, "302 s")
-    assert "submit 2 jobs in turn with --chain 2" in out
-    out, _ = place.submit(*advised, "330 s")
-    assert "--chain" not in out
+    planned = ("--dry-run", "--sysroot", "/")
+    advised = ("--features", "hybrid", *planned, "--time-limit")
+    assert "submit 2 jobs in turn with --chain 2" in place.submit(*advised, "302 s")[0]
+    assert "--chain" not in place.submit(*advised, "330 s")[0]
+    assert "6 jobs (3 in turn)" in place.split(*planned, "--chain", "3")[0]
+    out, _ = place.split(*planned)
+    assert "#SBATCH --array=0-1" in out
+    assert "2 jobs of at most 10 min 00 s each: at most 0.333 node-hours" in out
+    data = json.loads(place.split(*planned, "--json")[0])
+    assert (data["jobs"], data["submission"]) == (2, None)
+    assert "worker --submission" in data["script"]
+    assert not (place.folder / "results").exists()
+    assert not (place.folder / "slurm/id").exists()
+    submitted = json.loads(place.split("--json")[0])
+    assert Path(submitted["submission"]).is_dir() and submitted["accepted"]
 
 
 def test_the_expected_time_is_of_the_blocks_that_are_missing_and_of_warm_up_runs(
     place: Place,
 ) -> None:
     place.split()
-    place.run(*place.worker(0))
+    made = json.loads(place.run(*place.worker(0), "--json")[0])
+    assert (made["status"], made["runs_left"]) == (0, 0) and made["runs"] > 0
     app = place.folder / "apps/nap.yaml"
     app.write_text(app.read_text().replace("50 ms", "30 s"))
     # Two blocks are left for two workers: each makes two warm-up runs, and one of each case.
     out, _ = place.split("--dry-run", "--sysroot", "/")
     assert "of what is missing: split: 2 blocks divided over 2 nodes" in out
     assert "expected time of each worker: about 2 min 00 s" in out
-
-
-def test_e_cores_that_slurm_hides_are_a_warning(place: Place) -> None:
-    root = build_tree(place.folder, "i9-14900k-noht")
-    recorded = ("--features", "hybrid", "--dry-run", "--sysroot", str(root))
-    config = "#!/bin/sh\nprintf 'SlurmdParameters = (null)\\nSLURM_VERSION = 23.11.4\\n'\n"
-    write_program(place.folder / "slurm/scontrol", config)
-    _, err = place.submit(*recorded)
-    assert "warning: Slurm: it hides Intel's E-cores (here CPUs 8-23) from jobs" in err
-    assert "SlurmdParameters=allow_ecores" in err
-    write_program(place.folder / "slurm/scontrol", config.replace("(null)", "allow_ecores"))
-    assert place.submit(*recorded)[1] == ""
-
-
-def test_jobs_in_turn_follow_one_another(place: Place) -> None:
-    out, _ = place.split("--chain", "3")
-    assert "6 jobs (3 in turn)" in out
-    folder = place.folder / "results/naps/submissions/0001"
-    scripts = [(folder / name).read_text() for name in ("job.sh", "job.2.sh", "job.3.sh")]
-    after = [line for script in scripts for line in script.splitlines() if "depend" in line]
-    assert [line.rpartition("=")[2] for line in after] == ["afterany:41", "afterany:42"]
 
 
 def test_a_study_may_say_itself_that_it_is_for_a_batch_system(place: Place) -> None:
@@ -746,49 +689,26 @@ def test_a_study_may_say_itself_that_it_is_for_a_batch_system(place: Place) -> N
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "no site is named"),
-        (["--site", "plain.yaml"], "has no batch system"),
-        (["--site", "there.yaml", "--time-limit", "soon"], "--time-limit"),
-        (["--site", "there.yaml", "--nodes", "n1,;rm -rf"], "--nodes"),
-        (["--site", "there.yaml", "--chain", "0"], "--chain 0"),
-        (["--site", "there.yaml", "--kinds", "P:0-7"], "--kinds: 'P:0-7' does not start with a"),
+        (("submit", "naps.yaml"), "no site is named"),
+        (("submit", "naps.yaml", "--site", "plain.yaml"), "has no batch system"),
+        ((*THERE, "--time-limit", "soon"), "--time-limit"),
+        ((*THERE, "--nodes", "n1,;rm -rf"), "--nodes"),
+        ((*THERE, "--chain", "0"), "--chain 0"),
+        ((*THERE, "--kinds", "P:0-7"), "--kinds: 'P:0-7' does not start with a"),
+        ((*TO_OWN, "--chain", "2"), "--chain 2: the batch system of own is asked for one job at"),
+        (
+            ("worker", "--submission", "elsewhere/0001", "--worker", "0"),
+            "is the results folder shared with this node?",
+        ),
     ],
 )
 def test_mistakes_of_the_command_line_are_one_line(
-    place: Place, arguments: list[str], message: str
+    own: Place, arguments: tuple[str, ...], message: str
 ) -> None:
-    (place.folder / "plain.yaml").write_text("title: a site without any\n")
-    _, err = place.run("submit", "naps.yaml", *arguments, status=2)
+    (own.folder / "plain.yaml").write_text("title: a site without any\n")
+    _, err = own.run(*arguments, status=2)
     assert message in err
-    assert not (place.folder / "results").exists()
-
-
-def test_what_a_batch_system_was_asked_and_did_is_data_too(place: Place) -> None:
-    planned = json.loads(place.split("--dry-run", "--json")[0])
-    assert (planned["jobs"], planned["submission"]) == (2, None)
-    assert "#SBATCH --array=0-1" in planned["script"]
-    assert not (place.folder / "results").exists()
-
-    submitted = json.loads(place.split("--json")[0])
-    assert Path(submitted["submission"]).is_dir() and submitted["accepted"]
-    for number in (0, 1):
-        out, _ = place.run(*place.worker(number), "--json")
-        made = json.loads(out)
-        assert (made["status"], made["runs_left"]) == (0, 0) and made["runs"] > 0
-    assert json.loads(place.split("--json")[0])["jobs"] == 0
-    (ended_jobs,) = json.loads(place.run("cancel", "naps", "--json")[0])
-    assert (ended_jobs["submission"], ended_jobs["problem"]) == (1, "")
-
-
-def test_a_job_in_another_cluster_is_asked_for_and_ended_there(place: Place) -> None:
-    write_program(place.folder / "slurm/sbatch", SBATCH.replace('echo "$id"\n', 'echo "$id;far"\n'))
-    squeue = '[ "$1" != --clusters=far ] || echo "41|RUNNING|None|m1"\n'
-    write_program(place.folder / "slurm/squeue", f"#!/bin/sh\n{squeue}")
-    place.submit("--features", "hybrid")
-    (job,) = place.status()[0]["workers"][0]["jobs"]
-    assert job == {"id": "41;far", "state": "running", "reason": "", "node": "m1"}
-    place.run("cancel", "naps")
-    assert (place.folder / "slurm/cancelled").read_text() == "--clusters=far 41\n"
+    assert not (own.folder / "results").exists()
 
 
 FLUX = """\
@@ -823,43 +743,18 @@ def own(place: Place) -> Place:
     return place
 
 
-def states_of(place: Place) -> list[str]:
-    (submission,) = place.status()
-    return [job["state"] for worker in submission["workers"] for job in worker["jobs"]]
-
-
-TO_OWN = ("submit", "naps.yaml", "--site", "own.yaml", "--spread", "split", "--workers", "2")
-
-
 def test_a_study_is_made_by_a_sites_own_commands(own: Place) -> None:
     out, _ = own.run(*TO_OWN)
     assert "#   mysub -n pinstudy-naps THIS-FILE\n" in out
     assert "submitted: job j41 (1 worker)\nsubmitted: job j42 (1 worker)\n" in out
     (own.folder / "slurm/j42").write_text("runs since today\n")
-    assert states_of(own) == ["queued", "running"]
+    assert own.states() == ["queued", "running"]
     assert ": j41 (queued), j42 (running); see" in own.run(*TO_OWN, status=2)[1]
     out, _ = own.run("cancel", "naps")
     assert "ended j41, j42" in out
-    assert states_of(own) == ["ended", "ended"]
+    assert own.states() == ["ended", "ended"]
     for number in (41, 42):
         script = own.folder / f"slurm/script.{number}"
         subprocess.run(["/bin/bash", str(script)], check=True, timeout=HANG_S)
     assert len(good(own.records("split-own"))) == 8
     assert "nothing is missing" in own.run(*TO_OWN)[0]
-
-
-def test_no_command_is_taken_from_results(own: Place) -> None:
-    own.run(*TO_OWN)
-    (own.folder / "own.yaml").rename(own.folder / "moved.yaml")
-    (submission,) = own.status()
-    reasons = {job["reason"] for worker in submission["workers"] for job in worker["jobs"]}
-    assert reasons == {f"{own.folder}/own.yaml: is gone, and the site's commands with it"}
-    assert states_of(own) == ["unknown", "unknown"]
-    _, err = own.run("cancel", "naps", status=2)
-    assert err == f"pinstudy: {own.folder}/own.yaml: is gone, and the site's commands with it\n"
-
-
-def test_jobs_in_turn_need_a_batch_system_that_knows_them(own: Place) -> None:
-    _, err = own.run(*TO_OWN, "--chain", "2", status=2)
-    assert "--chain 2: the batch system of own is asked for one job at a time" in err
-    assert not (own.folder / "results").exists()
