@@ -16,7 +16,7 @@ import pytest
 from runners.records.reader import read_records
 from tests.pinstudy.hybrid_namespace import Namespace, hybrid_namespace
 from tests.support.ordinary_user import AS_NOBODY, NOBODY, open_folder, users_pinstudy
-from tests.support.processes import roots_part_of
+from tests.support.processes import errors_of, roots_part_of
 from tests.support.studies import two_kinds, write_app, write_program, write_study
 from tests.support.tools import need_tool
 from tests.support.wait import HANG_S, until
@@ -266,6 +266,15 @@ def node(work: UsersWork, command: Path) -> Iterator[Namespace]:
         yield made
 
 
+def begun(work: UsersWork, node: Namespace) -> subprocess.Popen[str]:
+    """Start the study of settings; return when its first run waits."""
+    before = node.settings()
+    study = node.start("run", "who.yaml", *two_kinds())
+    until((work.folder / "began").exists)
+    assert node.settings() != before
+    return study
+
+
 @pytest.mark.parametrize("user", ["nobody", "root"])
 def test_a_journal_that_vanishes_is_told_and_its_settings_are_put_back(
     work: UsersWork, node: Namespace, user: str
@@ -273,52 +282,32 @@ def test_a_journal_that_vanishes_is_told_and_its_settings_are_put_back(
     if user == "root":
         del node.environment["SUDO_UID"]
     before = node.settings()
-    study = node.start("run", "who.yaml", *two_kinds())
-    until((work.folder / "began").exists)
-    assert node.settings() != before
+    study = begun(work, node)
     (node.state / "study.json").unlink()
     (work.folder / "hold").unlink()
-
-    _, err = study.communicate(timeout=HANG_S)
-
+    err = errors_of(study, 1)
     assert node.settings() == before
-    assert study.returncode == 1, err
     assert "was removed or replaced while the study ran; the settings were put back" in err
 
 
-def test_what_a_killed_study_of_the_user_has_changed_is_put_back_by_the_next_command(
-    work: UsersWork, node: Namespace
+@pytest.mark.parametrize("killed", ["study", "root's part"])
+def test_what_a_killed_study_of_a_user_changed_is_put_back_by_the_next_command(
+    work: UsersWork, node: Namespace, killed: str
 ) -> None:
     before = node.settings()
-    study = node.start("run", "who.yaml", *two_kinds())
-    until((work.folder / "began").exists)
-    study.kill()
-    study.wait()
+    study = begun(work, node)
     entry = json.loads((node.state / "study.json").read_text())
     assert (entry["user"], entry["pid"]) == (NOBODY, study.pid)
+    if killed == "study":
+        study.kill()
+        study.wait()
+    else:
+        os.kill(roots_part_of(study.pid), signal.SIGKILL)
+        (work.folder / "hold").unlink()
+        assert "root's part of pinstudy has ended" in errors_of(study, 1)
     assert node.settings() != before
-
     done = node.run("doctor")
-
     assert "put back the settings that a study had left changed" in done.stderr
-    assert node.settings() == before and list(node.state.iterdir()) == []
-
-
-def test_a_study_whose_roots_part_is_killed_says_so_and_the_next_command_restores(
-    work: UsersWork, node: Namespace
-) -> None:
-    before = node.settings()
-    study = node.start("run", "who.yaml", *two_kinds())
-    until((work.folder / "began").exists)
-    os.kill(roots_part_of(study.pid), signal.SIGKILL)
-    (work.folder / "hold").unlink()
-
-    _, err = study.communicate(timeout=HANG_S)
-
-    assert study.returncode == 1 and "root's part of pinstudy has ended" in err, err
-    assert "Traceback" not in err
-    assert node.settings() != before
-    node.run("doctor")
     assert node.settings() == before and list(node.state.iterdir()) == []
 
 
@@ -363,19 +352,21 @@ def test_links_in_results_lead_to_nothing_of_roots(work: UsersWork) -> None:
     assert list(kept.iterdir()) == []
 
 
-def test_no_file_is_read_that_the_user_may_not_read(work: UsersWork) -> None:
+def test_nothing_is_read_or_written_that_the_user_may_not(work: UsersWork) -> None:
     (work.folder / "link.yaml").symlink_to(work.secret)
-    for arguments in (["run", "link.yaml"], ["plan", "link.yaml"], ["run", str(work.secret)]):
+    submission = work.secret.with_name("submission")
+    submission.mkdir(mode=0o700)
+    for arguments, message in (
+        (("run", "link.yaml"), "Permission denied"),
+        (("plan", "link.yaml"), "Permission denied"),
+        (("run", str(work.secret)), "Permission denied"),
+        (("worker", "--submission", str(submission), "--worker", "0"), "is not readable"),
+        (("run", "who.yaml", "--results", str(work.secret.parent / "results")), "--results"),
+    ):
         done = work.as_root(*arguments)
-        assert done.returncode == 2
-        assert "Permission denied" in done.stderr and SECRET.strip() not in done.stderr
-
-
-def test_a_folder_that_the_user_may_not_write_is_one_line(work: UsersWork) -> None:
-    done = work.as_root("run", "who.yaml", "--results", str(work.secret.parent / "results"))
-    assert done.returncode == 2, done.stderr
-    [line] = [line for line in done.stderr.splitlines() if "cannot write results" in line]
-    assert "--results" in line
+        assert done.returncode == 2, done.stderr
+        assert message in done.stderr and SECRET.strip() not in done.stderr
+    assert "cannot write results" in done.stderr
     assert not (work.secret.parent / "results").exists()
 
 
@@ -396,14 +387,6 @@ def test_the_program_of_a_worker_runs_as_its_user_too(work: UsersWork) -> None:
     users = {line for line in (work.folder / "users").read_text().splitlines() if "Uid" in line}
     assert users == {"Uid:\t" + "\t".join([str(NOBODY)] * 4)}
     assert all(found.st_uid == NOBODY for _, found in below(work.folder))
-
-
-def test_a_submission_that_its_user_may_not_read_is_not_read(work: UsersWork) -> None:
-    submission = work.secret.with_name("submission")
-    submission.mkdir(mode=0o700)
-    done = work.as_root("worker", "--submission", str(submission), "--worker", "0")
-    assert done.returncode == 2
-    assert "is not readable" in done.stderr
 
 
 # What a co-runner writes into the pipe of its supervisor, whoever reads there.
