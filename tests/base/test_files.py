@@ -105,14 +105,8 @@ def test_a_write_that_ends_early_leaves_the_old_file_and_nothing_else(
 
 
 SOMEBODY = 12345
-
-
 USERS = (0, NOBODY) if os.geteuid() == 0 else (os.geteuid(),)
-
-
 OWNERS = (0, NOBODY, SOMEBODY) if os.geteuid() == 0 else (os.geteuid(),)
-
-
 NAMES = ("a", "b", "c")
 
 
@@ -258,23 +252,13 @@ class Folder:
 
 # The tree's top on the disk, below which even many `..` stay in folders of the test.
 TOP = [""]
-
-
 DEPTH = 12
-
-
 owners = st.sampled_from(OWNERS)
-
-
 modes = st.sampled_from([0o755, 0o755, 0o711, 0o775, 0o757, 0o1777])
-
-
 paths = st.tuples(
     st.sampled_from(["", "/"]),
     st.lists(st.sampled_from([*NAMES, *NAMES, "..", "."]), min_size=1, max_size=4),
 ).map(lambda parts: parts[0] + "/".join(parts[1]))
-
-
 links = st.builds(Link, owners, paths)
 
 

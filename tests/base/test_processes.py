@@ -31,8 +31,6 @@ from tests.support.wait import HANG_S
 TEXT = st.text(max_size=20) | st.binary(max_size=20).map(
     lambda raw: raw.decode("utf-8", "surrogateescape")
 )
-
-
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
     lambda inner: (

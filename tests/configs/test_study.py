@@ -197,17 +197,9 @@ APP_LU: dict[str, Any] = {
     "default_schedule": "static,1",
     "limit_s": 600.0,
 }
-
-
 UNPINNED = {"name": "unpinned", "selection": "all", "binding": "none"}
-
-
 PCORES_SET = {"name": "pcores-set", "selection": "pcores", "binding": "set"}
-
-
 PCORES_PIN = {"name": "pcores-pin", "selection": "pcores", "binding": "pin"}
-
-
 CHOICE: dict[str, Any] = {
     "app": sha256(APP_LU),
     "builds": [APP_LU["builds"]["serial"]],
@@ -216,8 +208,6 @@ CHOICE: dict[str, Any] = {
     "schedules": [],
     "oversubscribe": False,
 }
-
-
 ASKED: dict[str, Any] = {
     "name": "x",
     "apps": [CHOICE],
@@ -231,14 +221,10 @@ ASKED: dict[str, Any] = {
     "collect": ["perf", "energy"],
     "events": [],
 }
-
-
 ASKED_OF_GUEST = {
     "vm": {"cpus": 8, "memory_mib": 16384},
     "vcpu_mappings": [UNPINNED, PCORES_SET],
 }
-
-
 CHECK = APP_LU["check"] | {"pattern": "^done"}
 
 

@@ -289,8 +289,6 @@ WORDS = """\
 lu serial libgomp small large unpinned pcores-set pcores all pin set performance passive vm local
 time energy edp rate higher split there 16_GiB 1_MiB 30_min 5_K 1% 0% 10001 50 30 10 8 3 1 0 -1 1.5
 on ~ '' *a &b {size} static dynamic,2"""
-
-
 # Keys of a study, and the keys inside them.
 STUDY_KEYS = {
     "apps": "app builds sizes threads schedules mappings oversubscribe",
@@ -308,8 +306,6 @@ STUDY_KEYS = {
     "events": "x",
     "titel": "title",
 }
-
-
 APP_KEYS = {
     "builds": "program runtime",
     "sizes": "arguments estimate quiet expect",

@@ -51,8 +51,6 @@ MODULES = (
     *("sitecustomize", "usercustomize", "types", "contextlib", "multiprocessing", "concurrent"),
     *("numpy", "pandas", "matplotlib", "scipy", "yaml", "click", "analysis", "configs"),
 )
-
-
 COMMANDS = ("python3", "perf", "ldd", "lstopo", "readlink", "taskset", "squeue", "lulesh-serial")
 
 
@@ -60,7 +58,7 @@ COMMANDS = ("python3", "perf", "ldd", "lstopo", "readlink", "taskset", "squeue",
 def planted(tmp_path: Path) -> Path:
     """Give results whose folder has files that pinstudy might load or start by mistake."""
     folder = tmp_path / "made-up" / "node1"
-    write(folder, [record(number, of) for number in (1, 2) for of in (1, 2, 3)])
+    write(folder, [record(number, at) for number in (1, 2) for at in (1, 2, 3)])
     trap = f"open({str(tmp_path / 'executed')!r}, 'a').write(__file__ + '\\n')\n"
     for name in MODULES:
         (folder / f"{name}.py").write_text(trap)
@@ -140,14 +138,8 @@ def test_no_file_is_written_through_a_link_in_a_folder_of_ones_own(
 
 
 SOMEBODY = 12345
-
-
 REFUSED = "is a link that user {} has made; pinstudy does not follow it"
-
-
 PRECIOUS = "precious\n"
-
-
 MEASURED = converted(content_of(PLANTED["two"]), LatencyFile)
 
 
@@ -243,8 +235,6 @@ WRITERS: dict[str, tuple[Writer, tuple[str, ...]]] = {
     "means": (means, (".",)),
     "figure": (lambda folder, _: write_file(folder / "figures" / "a.svg", ""), (".", "figures")),
 }
-
-
 # The attempt goes on without them.
 SILENT = ("marker", "attempt")
 

@@ -91,22 +91,6 @@ def three_nodes(folder: Path) -> None:
     results(folder / "site" / "n3", {1: 30.0, 2: 28.0, 3: 36.0, 4: 45.0}, node_id="n3")
 
 
-@pytest.mark.parametrize("arguments", [("site",), ("site/n1", "site/n2", "site/n3")])
-def test_of_several_nodes_the_default_of_the_site_is_named(
-    tmp_path: Path, arguments: tuple[str, ...]
-) -> None:
-    three_nodes(tmp_path)
-    data = json.loads(pinstudy(tmp_path, "compare", *arguments, "--json", status=0).stdout)
-    found = next(row for row in data["one_for_all_nodes"] if row["objective"] == "time")
-    # Behind the best at most: 10 of 8 s, 10.5 of 8 s, and 36 of 28 s or 12 of 9 s.
-    assert found["default"] == "unpinned"
-    worst = {row["mapping"]: row["worst"]["ratio"] for row in found["defaults"]}
-    expected = {"unpinned": 10 / 8, "pcores-set": 10.5 / 8, "pcores-pin": 12 / 9}
-    assert worst == pytest.approx(expected, rel=1e-3)
-    assert found["lacking"] == {"ecores-set": ["B"]}
-    assert [row["worst_on"] for row in found["defaults"]] == ["B", "B", "A"]
-
-
 def test_the_verdict_of_a_folder_of_nodes_ends_with_the_default_of_the_site(
     tmp_path: Path,
 ) -> None:
@@ -163,51 +147,6 @@ def test_a_figure_of_a_class_of_nodes_is_drawn_beside_the_tables(cards: Path, re
     assert "Made-up Core i5-13600K" in done.stdout
 
 
-def test_several_cards_are_a_line_each_in_every_setting(cards: Path) -> None:
-    done = pinstudy(cards, "compare", "cards")
-    assert (done.returncode, done.stderr) == (0, "")
-    first, *tables = done.stdout.split("\n\n")[1:]
-    assert [line.split()[:2] for line in first.splitlines() if line[:2] in ("A ", "B ", "C ")] == [
-        ["A", "cards/one.json"],
-        ["B", "cards/paper.json"],
-        ["C", "cards/two.json"],
-    ]
-    assert "P 0-11, E 12-15" in first and "P 0-7, E 8-23" in first
-    assert "A, C: of one node, or of nodes alike in all that is known" in first
-    title = "lulesh x1, schedule static, wait policy runtime-default, performance: time"
-    assert any(part.startswith(title) for part in tables)
-
-
-def test_json_has_the_best_mapping_with_its_widened_interval(cards: Path) -> None:
-    done = pinstudy(cards, "compare", "cards/one.json", "cards/two.json", PUBLICATION, "--json")
-    rows = json.loads(done.stdout)["rows"]
-    (paper,) = (
-        row
-        for row in rows
-        if row["results"] == PUBLICATION
-        and (row["app"], row["threads"], row["governor"]) == ("lulesh", 8, "powersave")
-    )
-    # 22.967 s of pcores-set against 26.034 s of unpinned, in table 7 of the publication.
-    assert paper["best_mapping"] == "pcores-set"
-    assert paper["ratio"] == pytest.approx(0.8822, abs=1e-4)
-    assert paper["ratio_low"] < paper["ratio"] < paper["ratio_high"]
-    assert (paper["mappings_compared"], paper["outcome"]) == (4, "better")
-    assert (paper["cpu_model"], paper["proved"]) == ("Intel Core i9-14900K", None)
-
-
-def test_two_cards_are_compared_as_two_results_are(cards: Path) -> None:
-    of_cards = pinstudy(cards, "compare", "cards/one.json", "cards/two.json", "--json")
-    of_folders = pinstudy(cards, "compare", "one", "two", "--json")
-    mine, theirs = (json.loads(done.stdout) for done in (of_cards, of_folders))
-    assert [row["agreement"] for row in mine["rows"]] == [
-        row["agreement"] for row in theirs["rows"]
-    ]
-    same = ("a_outcome", "b_outcome", "b_case_number", "mapping", "unit")
-    for one, other in zip(mine["rows"], theirs["rows"], strict=True):
-        assert {name: one[name] for name in same} == {name: other[name] for name in same}
-        assert one["a_mean"] == pytest.approx(other["a_mean"])
-
-
 def test_a_study_in_which_every_run_failed_still_has_its_report(tmp_path: Path) -> None:
     write_app(tmp_path, "fails", "/bin/false", {"only": {"arguments": []}})
     write_study(tmp_path, "study", "fails", "only", repetitions=2)
@@ -221,7 +160,7 @@ def test_a_study_in_which_every_run_failed_still_has_its_report(tmp_path: Path) 
 
 
 def test_a_report_is_drawn_from_a_notebook_too(tmp_path: Path) -> None:
-    write(tmp_path, [record(number, of) for number in (1, 2) for of in (1, 2, 3)])
+    write(tmp_path, [record(number, at) for number in (1, 2) for at in (1, 2, 3)])
     done = subprocess.run(
         argv("report", str(tmp_path)),
         env=os.environ | {"MPLBACKEND": "module://matplotlib_inline.backend_inline"},

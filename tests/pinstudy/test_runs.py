@@ -91,7 +91,7 @@ def test_a_rows_columns_say_what_its_record_has(tmp_path: Path) -> None:
             for evil in EVIL
         ),
     ]
-    rows = rows_from(tmp_path, *(record(1, at, **fields) for at, (fields, _) in enumerate(cases)))
+    rows = rows_from(tmp_path, *(record(at, **fields) for at, (fields, _) in enumerate(cases, 1)))
     for row, (_, expected) in zip(rows, cases, strict=True):
         assert expected.items() <= row.items()
     assert "freq_LP-E_ghz" not in rows[0]

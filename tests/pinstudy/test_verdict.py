@@ -13,14 +13,8 @@ from tests.support.cli import pinstudy
 from tests.support.results import Study, in_table, left_out, record, spoilt, write
 
 OLD = {"unpinned": 1.0, "pcores-pin": 0.9, "ecores-pin": 1.4}
-
-
 NEW = {"unpinned": 1.0, "pcores-pin": 0.93, "ecores-pin": 1.4}
-
-
 NEAR = {"unpinned": 1.0, "pcores-pin": 0.98, "ecores-pin": 1.02}
-
-
 # The table of a Study's runs.
 OF_RUNS = {"build": "libgomp", "threads": 8}
 
