@@ -25,7 +25,14 @@ from base.text import first_of, plural
 from configs.daemons import UNITS, USER_UNITS
 from runners.host.processes import NAME_LENGTH, Task, has_ended, parse_task, read_stats
 from runners.host.software import WITNESS
-from runners.host.starter import Starter, mark_in, mark_of, starter_of_folder
+from runners.host.starter import (
+    LOCK_VARIABLE,
+    Starter,
+    mark_in,
+    mark_of,
+    own_place,
+    starter_of_folder,
+)
 from runners.host.tree import Tree
 
 _BY_COMM = {name[:NAME_LENGTH]: name for name in (*UNITS, *USER_UNITS)}
@@ -197,7 +204,19 @@ def _orphans() -> list[Task]:
     found = [
         parse_task(text) for text in stats.values() if _WITNESS in text and not has_ended(text)
     ]
-    return [task for task in found if task and _is_orphan(task, stats)]
+    return [
+        task
+        for task in found
+        if task and not _is_under_another_lock(task.pid) and _is_orphan(task, stats)
+    ]
+
+
+def _is_under_another_lock(pid: int) -> bool:
+    """Return whether a process is not of the lock that $PINSTUDY_LOCK names, if it names any."""
+    if LOCK_VARIABLE not in os.environ:
+        return False
+    mark = mark_of(pid)
+    return mark is None or mark[0].place != own_place()
 
 
 def _is_orphan(witness: Task, stats: Mapping[int, str]) -> bool:

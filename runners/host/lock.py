@@ -13,6 +13,9 @@ grant it to another: each takes all that it can get, so that two need only one i
 there are folders and none can be locked, the node is refused: the name alone would not show a study
 in a container, and nobody would learn that the two have disturbed each other. A node without such
 folders is locked by the name alone.
+
+Tests of pinstudy that run side by side each name a folder of their own in $PINSTUDY_LOCK, which is
+locked in place of the node, as a recorded tree is.
 """
 
 from __future__ import annotations
@@ -33,6 +36,7 @@ from base.command import output_of
 from base.errors import ShortageError, StoppedError, StudyError, is_shortage
 from base.text import one_line
 from runners.host.processes import read_task, tick_s
+from runners.host.starter import LOCK_VARIABLE
 from runners.host.tree import Tree
 
 _MAX_COMMAND_CHARACTERS = 120
@@ -59,6 +63,7 @@ def node_lock(
     once: to ask again and again would disturb what it measures. Raises StoppedError that names the
     holder when another process has it, StudyError when the node cannot be locked.
     """
+    root = _locked(root)
     lock = _acquire(root, wait_s, waiting)
     if lock is None:
         raise StoppedError(
@@ -71,7 +76,7 @@ def node_lock(
 
 def is_locked(root: Path) -> bool:
     """Whether a living process holds the lock of the node."""
-    lock = _acquire(root)
+    lock = _acquire(_locked(root))
     if lock is None:
         return True
     lock.close()
@@ -88,6 +93,16 @@ def lock_folders(root: Path) -> list[Path]:
                 # A process that locks a folder again by another name waits for itself.
                 folders.setdefault((found.st_dev, found.st_ino), root / name)
     return list(folders.values())
+
+
+def _locked(root: Path) -> Path:
+    """Return the tree that is locked for a node: for this one, $PINSTUDY_LOCK if it is set."""
+    name = os.environ.get(LOCK_VARIABLE)
+    if not name or root != Path("/"):
+        return root
+    if not Path(name).is_dir():
+        raise StudyError(f"${LOCK_VARIABLE}: {name} is no folder")
+    return Path(name)
 
 
 def _acquire(

@@ -8,9 +8,10 @@ a daemon begins, and a cgroup needs rights that users of batch systems do not ha
 clears its environment is found while it descends from one that did not.
 
 The mark names a process by its number and start time in its place: boot, namespace of process
-numbers, namespace of time. Whoever reads it in another place (another node's $TMPDIR, a container)
-cannot judge it, and lets it be. It always has the same length: a program's first stack address,
-and with it its speed, depends on the length of its environment.
+numbers, namespace of time, and lock (runners/host/lock.py). Whoever reads it in another place
+(another node's $TMPDIR, a container) cannot judge it, and lets it be. It always has the same
+length: a program's first stack address, and with it its speed, depends on the length of its
+environment.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from runners.host.processes import has_ended, parse_task, read_task
 from runners.host.tree import Tree
 
 VARIABLE = "PINSTUDY_STARTER"
+LOCK_VARIABLE = "PINSTUDY_LOCK"
 # What measures (perf) has a mark of its own: it is no part of the program that has lost its parent.
 PROGRAM, INSTRUMENT = "p", "i"
 FOLDER_PREFIX = "pinstudy-"
@@ -120,7 +122,7 @@ def parse_starter(text: str) -> Starter | None:
 
 @cache
 def own_place() -> str:
-    """Return a digest of this boot and the namespaces in which process numbers and times count.
+    """Return a digest of this process's lock, boot, and namespaces of process numbers and times.
 
     Empty where /proc shows another namespace's processes.
     """
@@ -134,7 +136,8 @@ def own_place() -> str:
     except OSError:
         return ""
     spaces = (_link(path) for path in _PLACE_FILES)
-    return hashlib.sha256("\n".join((boot, *spaces)).encode()).hexdigest()[:8]
+    lock = os.environ.get(LOCK_VARIABLE, "")
+    return hashlib.sha256("\n".join((boot, *spaces, lock)).encode()).hexdigest()[:8]
 
 
 def _is_there(pid: int) -> bool:
