@@ -8,8 +8,8 @@ APP ?=
 DEVELOPMENT = test test-flaky test-properties test-programs test-setup test-slurm test-faults test-advise test-simulations vnode vnode-study test-vnode test-vnode-small test-prove vm test-vm test-vm-small schema cards docs lint test-spack sanitize bench fidelity noise fuzz
 $(DEVELOPMENT): export PINSTUDY_NO_SPACK = 1
 
-# Workers of pytest side by side, which only root can give a node each (tests/support/isolation.py).
-workers = $(if $(filter 0,$(shell id -u)),--numprocesses $(1) --dist $(2))
+# Workers of pytest side by side, each with a node of its own (tests/support/isolation.py).
+workers = --numprocesses $(1) --dist $(2)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup study originals install uninstall $(DEVELOPMENT) lock clean

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import settings
 
 from tests.support import leftovers
-from tests.support.isolation import loopback_up, worker
+from tests.support.isolation import own_node
 
 # Limits of the summary of a failed test: lines of reasons, and characters of a line.
 MAX_REASONS = 4
@@ -33,20 +33,14 @@ if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Draw the same examples each time, and isolate xdist's workers: each may run a study."""
+    """Draw the same examples each time, and give each process of tests a node of its own."""
     # `make test-properties` gives a seed, for other examples. A busy node would miss a deadline.
     same = config.getoption("--hypothesis-seed") is None
     settings.register_profile("pinstudy", deadline=None, derandomize=same)
     settings.load_profile("pinstudy")
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        loopback_up()
-        # In the folder of temporary files that a worker has for itself, nothing is yet.
-        if config.option.basetemp:
-            Path(config.option.basetemp).parent.mkdir(parents=True, exist_ok=True)
-    elif getattr(config.option, "tx", None):
-        if os.geteuid() != 0:
-            raise pytest.UsageError("workers (-n) need root: a node measures one study at a time")
-        config.option.tx = [worker()] * len(config.option.tx)
+    at_end = ExitStack()
+    at_end.enter_context(own_node())
+    config.add_cleanup(at_end.close)
 
 
 @pytest.fixture(autouse=True)

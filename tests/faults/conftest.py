@@ -1,7 +1,7 @@
-"""Studies of these tests take the node's only lock."""
+"""Settings that these tests have from those of the command line."""
 
 from __future__ import annotations
 
-from tests.pinstudy.conftest import alone_on_the_node, without_reports
+from tests.pinstudy.conftest import without_reports
 
-__all__ = ["alone_on_the_node", "without_reports"]
+__all__ = ["without_reports"]

@@ -1,8 +1,8 @@
 """This machine with the frequency scaling of a hybrid, in a mount namespace of its own.
 
 Ordinary files replace the kernel's cpufreq policies and the settings that `tune` changes, so that
-tests of the command line read and write /sys and /proc without a change to the machine. It has its
-own network namespace and folders of locks, and so its own node lock.
+tests of the command line read and write /sys and /proc without a change to the machine. It has a
+node lock of its own.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from pathlib import Path
 
 from base.text import safe_name
 from tests.support.cli import argv
-from tests.support.isolation import OWN_LOCKS
 from tests.support.processes import end
 from tests.support.tools import missing, need_tool
 from tests.support.wait import HANG_S
@@ -49,7 +48,7 @@ class Namespace:
         self.command = argv()
         self.environment: dict[str, str] = {}
         self._started: list[subprocess.Popen[str]] = []
-        self.enter = ["nsenter", f"--target={pid}", "--mount", "--net"]
+        self.enter = ["nsenter", f"--target={pid}", "--mount"]
         if user:
             self.enter += ["--user", "--preserve-credentials"]
 
@@ -59,9 +58,10 @@ class Namespace:
         Its process number is that of pinstudy itself.
         """
         environment = {k: v for k, v in os.environ.items() if k != "PINSTUDY_RESULTS"}
+        environment |= {"PINSTUDY_LOCK": str(self.folder), "PINSTUDY_STATE": str(self.states)}
         process = subprocess.Popen(
             [*self.enter, "env", f"--chdir={self.folder}", *self.command, *arguments],
-            env=environment | {"PINSTUDY_STATE": str(self.states)} | self.environment,
+            env=environment | self.environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -134,8 +134,8 @@ def write_hybrid_cpufreq(cpufreq: Path) -> None:
 def _hold(binds: list[str], user: list[str]) -> subprocess.Popen[str] | None:
     holder = subprocess.Popen(
         [
-            *("unshare", *user, "--mount", "--net", "--propagation", "private"),
-            *("sh", "-c", OWN_LOCKS + _HOLD, "sh", *binds),
+            *("unshare", *user, "--mount", "--propagation", "private"),
+            *("sh", "-c", _HOLD, "sh", *binds),
         ],
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

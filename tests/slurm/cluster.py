@@ -51,6 +51,8 @@ class Cluster:
         self._environment = _environment() | {
             "SLURM_CONF": str(settings_file(folder, self._first_cluster)),
             "MYSQL_UNIX_PORT": str(self._socket),
+            # Nodes share no lock.
+            "PINSTUDY_LOCK": str(self.local),
             "PINSTUDY_STATE": str(self.local / "state"),
         }
         write_files(folder, shape)

@@ -15,7 +15,6 @@ from pathlib import Path
 import pytest
 
 from configs.library import list_apps
-from tests.pinstudy.conftest import alone_on_the_node  # noqa: F401
 from tests.support.tools import ROOT, missing, need_tool
 from tests.support.wait import HANG_S
 
@@ -168,7 +167,6 @@ def test_several_users_look_at_once(prefix: Path, folder: Path) -> None:
         assert out
 
 
-@pytest.mark.usefixtures("alone_on_the_node")
 def test_a_study_leaves_its_results_where_the_user_is_or_wants_them(
     prefix: Path, folder: Path
 ) -> None:
