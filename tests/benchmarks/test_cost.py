@@ -1,8 +1,10 @@
-"""The cost of measuring: what tools report is read, and costs follow from clocks as they should."""
+"""What measuring costs and a user waits for: tools read, costs by clocks, and their bounds."""
 
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -19,6 +21,7 @@ from benchmarks.cost.tools import (
     pyperf_seconds,
 )
 from benchmarks.lib.kernel import Span
+from benchmarks.waits import Round, broken_bounds, least_cpu_s, runs_table
 
 # What perf 6.1.187, hyperfine 1.15.0 and pyperf 2.10.0 wrote, shortened.
 PERF = "855263;ns;duration_time;855263;100.00;1.665;G/sec\n0.48;msec;task-clock;484881;100.00;;\n"
@@ -136,3 +139,39 @@ def test_all_of_a_tools_threads_are_looked_at_but_not_the_program(tmp_path: Path
     after = read_uses(10, 30, tmp_path)
     # Thread 21 was not there before: all that it has used was meanwhile.
     assert difference(before, after) == Attention(cpu_s=2100e-9, switches=6)
+
+
+# Start and end take pinstudy 0.2 s, and perf 0.01 s.
+GOOD = Round(
+    {
+        "bare": Cost(0.001, 0.0),
+        "perf stat": Cost(0.011, 0.01),
+        "pinstudy": Cost(0.015, 0.2),
+    }
+)
+QUICK = {"verdict": 0.9, "tables": 0.5}
+
+
+def test_a_run_costs_what_is_beyond_the_program_and_its_start() -> None:
+    assert GOOD.further_ms("pinstudy") == pytest.approx(14)
+    # A tenth of 0.2 s, and what a further run takes.
+    assert GOOD.of_ten_ms("pinstudy") == pytest.approx(34)
+    assert GOOD.of_ten_ms("perf stat") == pytest.approx(11)
+    table = runs_table([GOOD])
+    assert "| each further run " in table
+    assert "1.40 |" in table
+
+
+def test_bounds_are_of_pinstudy_and_of_its_difference_to_perf() -> None:
+    assert broken_bounds([GOOD], QUICK) == []
+    slow = Round(GOOD.costs | {"pinstudy": Cost(0.017, 0.3)})
+    assert broken_bounds([slow], QUICK | {"tables": 0.7}) == [
+        "each of 10 runs: 46.00 ms, and at most 40 ms are wanted",
+        "each further run, more than perf stat: 6.00 ms, and at most 5 ms are wanted",
+        "pinstudy tables: 0.70 s, and at most 0.6 s are wanted",
+    ]
+
+
+def test_a_command_that_fails_is_no_fast_one() -> None:
+    with pytest.raises(subprocess.CalledProcessError, match="status 1"):
+        least_cpu_s([[sys.executable, "-c", "raise SystemExit(1)"]], times=1)

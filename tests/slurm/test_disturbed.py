@@ -1,8 +1,4 @@
-"""Studies that are disturbed: in the end each run was made, and counts once.
-
-By kills and requeues at random moments, a full disk, a node that Slurm has lost, and a second
-submission beside the first.
-"""
+"""Studies that are disturbed or stopped: in the end each run was made, and counts once."""
 
 from __future__ import annotations
 
@@ -14,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.slurm.cluster import Cluster, cluster
+from runners.records.status import INTERRUPTED
+from tests.slurm.cluster import PINSTUDY, Cluster, cluster
 from tests.slurm.cluster_files import Shape
-from tests.slurm.plan import SPLIT, Plan
-from tests.slurm.trial import Trial
+from tests.slurm.trial import SPLIT, Plan, Trial
 from tests.support.wait import HANG_S, until
 
 pytestmark = pytest.mark.slurm
@@ -143,3 +139,86 @@ def test_the_newer_of_two_submissions_wins_and_late_results_are_kept_aside(
     assert all("newer worker" in worker["reason"] for worker in older)
     assert [worker["exit_status"] for worker in newer] == [0, 0]
     assert "2 records" in trial.command("status", str(trial.study))
+
+
+def test_a_cancelled_study_that_is_submitted_again_is_completed(
+    slurm: Cluster, tmp_path: Path
+) -> None:
+    trial = Trial(slurm, tmp_path, Plan(repetitions=6))
+    trial.submit(*SPLIT)
+    trial.wait_for_runs(3)
+    trial.hold()
+
+    assert "no job of it is at work" in trial.cancel()
+    slurm.wait_for_jobs()
+    trial.release()
+
+    assert [worker["exit_status"] for worker in trial.workers()] == [75, 75]
+    assert [r["status"] for r in trial.records()].count(INTERRUPTED) == 2
+    assert "incomplete so far" in trial.command("status", str(trial.study))
+    trial.submit(*SPLIT)
+    slurm.wait_for_jobs()
+    trial.assert_complete()
+    none = f"no job of it is at work; `{PINSTUDY} submit` continues the study\n"
+    assert trial.cancel() == none
+
+
+def test_a_warning_lets_the_run_in_flight_end_and_an_alarm_does_not(
+    slurm: Cluster, tmp_path: Path
+) -> None:
+    """Slurm can send USR1 ahead of a time limit; Flux sends ALRM at one."""
+    trial = Trial(slurm, tmp_path, Plan(repetitions=6))
+    trial.hold()
+    trial.submit(*SPLIT)
+    trial.wait_for_nodes(2)
+    warned, alarmed = trial.jobs()
+
+    slurm.checked("scancel", "--batch", "--signal=ALRM", alarmed)
+    until(lambda: len(slurm.live_jobs()) == 1, what="it has stopped")
+    assert [record["status"] for record in trial.records()] == [INTERRUPTED]
+    slurm.checked("scancel", "--batch", "--signal=USR1", warned)
+    trial.release()
+    slurm.wait_for_jobs()
+
+    assert len(list(trial.final_runs())) == 1
+    workers = trial.workers()
+    assert [worker["exit_status"] for worker in workers] == [75, 75]
+    assert "SIGUSR1" in workers[0]["reason"]
+    trial.submit(*SPLIT)
+    slurm.wait_for_jobs()
+    trial.assert_complete()
+
+
+def test_while_the_controller_is_away_jobs_are_unknown_and_none_has_failed(tmp_path: Path) -> None:
+    with cluster(tmp_path / "slurm", Shape(answer_s=2)) as slurm:
+        trial = Trial(slurm, tmp_path, Plan(repetitions=4))
+        trial.hold()
+        trial.submit(*SPLIT)
+        trial.wait_for_nodes(2)
+
+        slurm.stop_controller()
+        away = trial.workers()
+        assert "controller" in trial.command("cancel", str(trial.study), status=1)
+        slurm.start_controller()
+        back = trial.workers()
+        trial.release()
+        slurm.wait_for_jobs()
+
+        assert [job["state"] for worker in away for job in worker["jobs"]] == ["unknown"] * 2
+        assert [worker["failed"] for worker in away] == [0, 0]
+        assert [worker["runs"] for worker in away] == [4, 4]
+        assert [job["state"] for worker in back for job in worker["jobs"]] == ["running"] * 2
+        trial.assert_complete()
+
+
+def test_jobs_that_slurm_has_forgotten_have_ended_and_records_say_the_rest(tmp_path: Path) -> None:
+    with cluster(tmp_path / "slurm", Shape(forget_s=2)) as slurm:
+        trial = Trial(slurm, tmp_path, Plan(repetitions=4))
+        trial.submit(*SPLIT)
+        slurm.wait_for_jobs()
+        until(lambda: slurm.jobs() == {}, what="the jobs are forgotten")
+        workers = trial.workers()
+        assert [job["state"] for worker in workers for job in worker["jobs"]] == ["ended"] * 2
+        assert [worker["left"] for worker in workers] == [0, 0]
+        assert "complete: " in trial.command("status", str(trial.study))
+        assert "nothing is missing" in trial.submit(*SPLIT)

@@ -13,8 +13,7 @@ from base.cpulist import format_cpulist
 from runners.records.status import SKIPPED
 from tests.pinstudy.hybrid_namespace import CPUFREQ, write_hybrid_cpufreq
 from tests.slurm.cluster import Cluster
-from tests.slurm.plan import PINNED, UNPINNED, Plan
-from tests.slurm.trial import Trial
+from tests.slurm.trial import PINNED, UNPINNED, Plan, Trial
 from tests.support.trees import write
 from tests.support.wait import until
 

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.slurm.cluster import PINSTUDY, Cluster
-from tests.slurm.plan import SPLIT, Plan
-from tests.slurm.trial import Trial
+from tests.slurm.trial import SPLIT, Plan, Trial
 
 pytestmark = pytest.mark.slurm
 

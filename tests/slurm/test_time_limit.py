@@ -8,8 +8,7 @@ import pytest
 
 from runners.records.status import INTERRUPTED
 from tests.slurm.cluster import cluster
-from tests.slurm.plan import UNPINNED, Plan
-from tests.slurm.trial import Trial
+from tests.slurm.trial import UNPINNED, Plan, Trial
 from tests.support.wait import until
 
 pytestmark = pytest.mark.slurm

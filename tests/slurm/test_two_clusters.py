@@ -10,8 +10,7 @@ import pytest
 
 from tests.slurm.cluster import Cluster, cluster
 from tests.slurm.cluster_files import Shape
-from tests.slurm.plan import SPLIT, Plan
-from tests.slurm.trial import Trial
+from tests.slurm.trial import SPLIT, Plan, Trial
 from tests.support.wait import until
 
 pytestmark = pytest.mark.slurm

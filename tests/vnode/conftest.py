@@ -21,7 +21,7 @@ from vnode.shape import Shape
 
 USUAL = Shape()
 # They begin first, so that no worker is left with a long one while the others have ended.
-LONGEST = ("test_pairs", "test_kinds", "test_advise")
+LONGEST = ("test_mappings", "test_kinds", "test_advise")
 
 
 class Guests:

@@ -1,4 +1,4 @@
-"""pinstudy's topology of virtual nodes of several shapes, from their kernels' files."""
+"""What pinstudy finds in virtual nodes of several shapes, from their kernels' files."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from base.cpulist import format_cpulist
 from vnode.commands import pinstudy
-from vnode.node import VirtualNode
+from vnode.node import KEPT, VirtualNode
 from vnode.shape import Shape
 
 pytestmark = pytest.mark.vnode
@@ -65,3 +65,30 @@ def test_nodes_of_other_shapes_are_found_as_they_are(
 
     expected = [(name, format_cpulist(cpus)) for name, cpus in shape.kinds().items() if cpus]
     assert [(kind["name"], kind["cpus"]) for kind in kinds] == expected
+
+
+FOLDER = f"{KEPT}/demo"
+
+
+def test_a_demo_in_a_guest_writes_its_page_and_says_of_each_row_what_it_is(
+    node: VirtualNode,
+) -> None:
+    # An emulated processor takes long for each run: the time is up before all are made.
+    ended = pinstudy(node, "demo", "-o", FOLDER, "--time-budget", "30 s", "--json")
+
+    assert ended.status == 0, ended
+    rows = json.loads(node.shell(f"cat {FOLDER}/demo.json"))["rows"]
+    assert [row["effect"] for row in rows] == [
+        *("contention", "false sharing", "one core", "latency", "who ran where"),
+    ]
+    for row in rows:
+        assert row["sentence"].endswith(".")
+        assert row["why_not"] or row["pictures"], row
+    # Two P-cores with two CPUs each, and four E-cores: 28 pairs of 8 CPUs. They take turns, so
+    # that the time for the pairs is up before all are measured.
+    assert 1 <= rows[3]["pairs"] <= rows[3]["pairs_of_node"] == 28
+    assert "latency.svg" in rows[3]["pictures"]
+    # No core lacks a second CPU.
+    assert "no core has two" not in (rows[2]["why_not"] or "")
+    page = node.shell(f"cat {FOLDER}/demo.html")
+    assert page.count("<section ") == 5

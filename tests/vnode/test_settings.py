@@ -95,3 +95,22 @@ def test_after_kills_at_random_moments_every_setting_is_as_before(node: VirtualN
     good = [run["run_id"] for run in records(node, NAME) if run["status"] == "ok"]
     assert len(good) == len(set(good))
     assert all_settings(node) == before
+
+
+@pytest.mark.parametrize("made", [0, 1, 4])
+def test_after_a_kill_the_next_command_puts_everything_back(node: VirtualNode, made: int) -> None:
+    vary_settings(node)
+    before = settings(node)
+    killed = start_study(node, "ten-cases")
+    until(node, lambda: journal_exists(node) and len(records(node, "ten-cases")) >= made)
+    if made == 0:
+        until(node, lambda: settings(node) != before)
+
+    node.kill(killed, signal.SIGKILL)
+    assert node.wait(killed).status == -signal.SIGKILL
+    assert journal_exists(node)
+    assert pinstudy(node, "mappings").status == 0
+
+    assert settings(node) == before
+    assert not journal_exists(node)
+    assert node.run("pgrep", "-f", "mandelbrot-libgomp").status == 1

@@ -1,4 +1,4 @@
-"""Pairs of threads on a node that has SMT and two core kinds: placed as planned, and proved."""
+"""Threads on a node with SMT and two core kinds, by a mapping or in a runtime's words."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ done
 ./pingpong-libgomp --samples 10 --sample-us 1000 --threads 2 --pin 0,1
 ./smt-libgomp accumulate --items 1000 --rounds 1 --threads 2 --pin 0,1
 ./threadmap-libgomp --team-only --duration 0.1 --threads 4 --pin 0,4,2,5
+./threadmap-libomp --team-only --duration 0.1
 """
 
 
@@ -61,3 +62,22 @@ def test_what_a_node_has_not_is_left_out_with_its_reason(node: VirtualNode) -> N
 
 def _masks(run: dict[str, Any]) -> list[str]:
     return sorted(thread["allowed"] for thread in run["placement"]["threads"])
+
+
+def test_places_by_name_are_proved_and_core_types_that_no_guest_sees_are_left_out(
+    node: VirtualNode,
+) -> None:
+    node.shell(TRANSLATE)
+
+    runs = {mapping: run for (_, _, mapping), run in decided_runs(node, "words").items()}
+
+    # CPUs 0-3 are two P-cores with SMT, 4-7 E-cores.
+    for mapping, masks in (
+        ("cores-pin-named", ["0-1", "2-3", "4", "5"]),
+        ("ecores-pin-kmp", ["4", "5", "6", "7"]),
+    ):
+        run = runs[mapping]
+        assert run["placement"]["verdict"] == "proved", (run.get("reason"), run["unavailable"])
+        assert sorted(thread["allowed"] for thread in run["placement"]["threads"]) == masks
+    # The guest's runtime sees no core types.
+    assert "pcores-pin-subset" not in runs
