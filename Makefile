@@ -12,7 +12,7 @@ $(DEVELOPMENT): export PINSTUDY_NO_SPACK = 1
 workers = --numprocesses $(1) --dist $(2)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup study originals install uninstall $(DEVELOPMENT) lock clean
+.PHONY: help setup study originals install $(DEVELOPMENT) lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' Makefile
@@ -32,9 +32,6 @@ originals: setup ## Obtain and build LULESH and OmpSCR's programs, or from LULES
 
 install: ## Install for others: PREFIX=/opt/pinstudy; MARCH=x86-64-v3 for nodes of several kinds
 	@tools/setup.sh install
-
-uninstall: ## Remove what was installed: PREFIX=/opt/pinstudy
-	@tools/setup.sh uninstall
 
 test: ## Run all tests; options of pytest in ARGS=
 	@tools/setup.sh test
@@ -123,11 +120,11 @@ test-vm-small: ## Run three of them, as continuous integration does
 	@tools/setup.sh vm-small
 	@.venv/bin/python -m pytest $(call workers,1,load) -m vm $(addprefix tests/pinstudy/study/test_vm.py::,$(VM_SMALL))
 
-schema: ## Write configs/schema.json, configs/record.schema.json, the tables of keys in docs and docs/command-line.md from what the code declares
+schema: ## Write pinstudy/configs/schema.json, pinstudy/configs/record.schema.json, the tables of keys in docs and docs/command-line.md from what the code declares
 	@tools/setup.sh lint
 	@.venv/bin/python -m tools.study_schema
 	@.venv/bin/python -m tools.record_schema
-	@.venv/bin/python -m tools.key_reference
+	@.venv/bin/python -m website.key_reference
 
 cards: ## Write the cards of the publications that come with pinstudy: cards/*.json
 	@tools/setup.sh lint
@@ -135,16 +132,16 @@ cards: ## Write the cards of the publications that come with pinstudy: cards/*.j
 
 docs: ## Build the documentation as a site: build/site/index.html
 	@tools/setup.sh docs
-	@.venv/bin/python -m tools.gallery
+	@.venv/bin/python -m website.gallery
 	@NO_MKDOCS_2_WARNING=1 .venv/bin/python -m mkdocs build --quiet --strict
-	@.venv/bin/python -m tools.site_check
+	@.venv/bin/python -m website.site_check
 
 lint: ## Check style and types of Python, C++ and shell
 	@tools/setup.sh lint
 	@tools/lint.sh
 
 test-spack: ## Try the Spack environments with a real Spack: SPACK_ROOT=DIR
-	@tools/test_spack.sh
+	@tests/test_spack.sh
 
 sanitize: ## Run the programs' tests with each sanitizer; of one app with APP=
 	@tools/setup.sh sanitize
@@ -170,4 +167,4 @@ lock: ## Renew the lock files from pyproject.toml (needs uv)
 	@tools/lock.sh
 
 clean: ## Remove what set-up made; results/ stays
-	rm -rf build .venv configs/schema.json configs/record.schema.json
+	rm -rf build .venv pinstudy/configs/schema.json pinstudy/configs/record.schema.json

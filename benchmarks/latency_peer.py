@@ -32,8 +32,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from runners.host.software import find_program
-from runners.latency.measure import ADDRESSES, PROGRAM, LatencySettings
+from pinstudy.runners.host.software import find_program
+from pinstudy.runners.latency.measure import ADDRESSES, PROGRAM, LatencySettings
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]

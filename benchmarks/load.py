@@ -23,11 +23,11 @@ from pathlib import Path
 
 import click
 
-from base.units import utc_now
 from benchmarks.lib.tables import table
 from benchmarks.tables_speed import cost_of
-from configs.library import load_study
-from runners.batch.submission import (
+from pinstudy.base.units import utc_now
+from pinstudy.configs.library import load_study
+from pinstudy.runners.batch.submission import (
     FOLDER,
     Attempt,
     AttemptFile,

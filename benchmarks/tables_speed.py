@@ -23,8 +23,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from runners.records.line import sealed
-from runners.records.record import SCHEMA
+from pinstudy.runners.records.line import sealed
+from pinstudy.runners.records.record import SCHEMA
 
 ROOT = Path(__file__).resolve().parent.parent
 RUNS_PER_SHARD = 100_000

@@ -51,7 +51,7 @@ def _start() -> None:
     gc.set_threshold(OBJECTS_BEFORE_COLLECTION)
     sys.path[0] = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))  # noqa: PTH120
     try:
-        from pinstudy.cli import main
+        from pinstudy.cli.main import main
     # Without memory Python may lose the exception (SystemError).
     except (MemoryError, SystemError, OSError) as error:
         _leave_short(error)

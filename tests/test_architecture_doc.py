@@ -23,7 +23,9 @@ def test_every_file_and_folder_that_it_names_exists() -> None:
 @pytest.mark.parametrize("floor", ["runners", "analysis"])
 def test_its_diagram_has_the_packages_in_the_order_that_is_enforced(floor: str) -> None:
     settings = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-    (text,) = re.findall(rf'containers = \["{floor}"\]\nlayers = (\[.*?\n\])', settings, re.DOTALL)
+    (text,) = re.findall(
+        rf'containers = \["pinstudy.{floor}"\]\nlayers = (\[.*?\n\])', settings, re.DOTALL
+    )
     layers = ast.literal_eval(text)
     _, drawn = PAGE.split(f"\n{floor}/ ", 1)
     # Under the floor's name its packages are indented; the next floor begins a line.
@@ -34,6 +36,9 @@ def test_its_diagram_has_the_packages_in_the_order_that_is_enforced(floor: str) 
 
 
 def test_it_explains_each_package_of_the_runners_and_of_analysis() -> None:
-    inits = [*ROOT.glob("runners/*/__init__.py"), *ROOT.glob("analysis/*/__init__.py")]
+    inits = [
+        *ROOT.glob("pinstudy/runners/*/__init__.py"),
+        *ROOT.glob("pinstudy/analysis/*/__init__.py"),
+    ]
     packages = [path.parent.relative_to(ROOT).as_posix() for path in inits]
     assert [name for name in packages if f"`{name}`" not in PAGE] == []

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from analysis.answer import analyze
-from analysis.published import names
-from analysis.results.card_file import read_card
-from analysis.results.sources import open_results
+from pinstudy.analysis.answer import analyze
+from pinstudy.analysis.published import names
+from pinstudy.analysis.results.card_file import read_card
+from pinstudy.analysis.results.sources import open_results
 from tests.support.tools import ROOT
 from tools.cards import write_all
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from analysis.measures import BY_FIELD
-from analysis.records.engines import RECORD_FIELDS
-from base import VERSION
-from configs.library import load_app, load_site, load_study
-from runners.records.status import FINAL, IDLE, INTERRUPTED, SKIPPED
+from pinstudy.analysis.measures import BY_FIELD
+from pinstudy.analysis.records.engines import RECORD_FIELDS
+from pinstudy.base import VERSION
+from pinstudy.configs.library import load_app, load_site, load_study
+from pinstudy.runners.records.status import FINAL, IDLE, INTERRUPTED, SKIPPED
 from tests.support.cli import argv, pinstudy
 from tests.support.tools import ROOT, need_tool
 
@@ -136,7 +136,7 @@ def test_a_table_has_no_gap() -> None:
 
 
 def test_pages_that_the_code_names_are_there() -> None:
-    floors = ("analysis", "apps", "base", "benchmarks", "configs", "pinstudy", "runners", "tools")
+    floors = ("apps", "benchmarks", "pinstudy", "tools")
     files = [path for floor in floors for path in (ROOT / floor).rglob("*.[chjpy]*")]
     named = {
         page

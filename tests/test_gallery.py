@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from analysis.answer import analyze
-from analysis.figures.drawing import NotDrawn
-from analysis.figures.gallery import FIGURES, all_figures
-from analysis.results.sources import open_results
+from pinstudy.analysis.answer import analyze
+from pinstudy.analysis.figures.drawing import NotDrawn
+from pinstudy.analysis.figures.gallery import FIGURES, all_figures
+from pinstudy.analysis.results.sources import open_results
 from tests.analysis.affinity.made_demo import make_demo
 from tests.support.tools import ROOT
-from tools.gallery import PUBLICATION, make
+from website.gallery import PUBLICATION, make
 
 
 @pytest.fixture(scope="module")

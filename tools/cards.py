@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from analysis.card import write_card
-from analysis.published import names
-from analysis.results.sources import PUBLISHED
+from pinstudy.analysis.card import write_card
+from pinstudy.analysis.published import names
+from pinstudy.analysis.results.sources import PUBLISHED
 
 INTO = Path("cards")
 

@@ -31,7 +31,7 @@ same_bounds() {
             s/^requires-python = "(>=[0-9.]+)".*/python\1/p' pyproject.toml | sort)
 }
 
-mapfile -t cpp < <(find apps include runners tests benchmarks -name '*.[ch]pp' -o -name 'pinstudy.h' | sort)
+mapfile -t cpp < <(find apps include pinstudy tests benchmarks -name '*.[ch]pp' -o -name 'pinstudy.h' | sort)
 
 check "Python, rules" python -m ruff check
 check "Python, format" python -m ruff format --check
@@ -40,7 +40,7 @@ check "Python, imports" lint-imports --no-cache
 check "Spack bounds" same_bounds
 check "C++, format" clang-format --dry-run -Werror "${cpp[@]}"
 check "shell" shellcheck --external-sources bin/pinstudy .ci/run \
-    tools/setup.sh tools/test.sh tools/lint.sh tools/sanitize.sh tools/lock.sh tools/test_spack.sh \
-    runners/vm/guest/init runners/vm/guest/start.sh vnode/guest/*.sh tests/slurm/first_process.sh \
+    tools/setup.sh tools/test.sh tools/lint.sh tools/sanitize.sh tools/lock.sh tests/test_spack.sh \
+    pinstudy/runners/vm/guest/init pinstudy/runners/vm/guest/start.sh vnode/guest/*.sh tests/slurm/first_process.sh \
     tests/tools_setup/clean_root.sh
 exit $status

@@ -19,5 +19,6 @@ printf '%s\n' 'pandas<3' 'pandas-stubs<3' >"$limits"
 
 lock --constraints "$limits" pyproject.toml --output-file requirements.txt
 lock --constraints "$limits" --group dev --constraints requirements.txt --output-file requirements-dev.txt
+lock --group build --constraints requirements.txt --output-file requirements-build.txt
 lock --group fuzz --output-file requirements-fuzz.txt
 lock --group docs --constraints requirements.txt --constraints requirements-dev.txt --output-file requirements-docs.txt

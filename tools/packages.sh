@@ -107,9 +107,9 @@ compiles() {
 # find_python: the first interpreter that the lock files support and that can make environments.
 find_python() {
     local python
-    for python in python3 python3.14 python3.13 python3.12 python3.11 python3.10; do
+    for python in python3 python3.15 python3.14 python3.13 python3.12 python3.11 python3.10; do
         if "$python" -c 'import ensurepip, sys, venv
-sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 14))' 2>/dev/null; then
+sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 15))' 2>/dev/null; then
             command -v "$python" && return
         fi
     done
@@ -212,7 +212,7 @@ slurm_packages() {
     for service in munge slurmctld slurmd slurmdbd; do
         has_daemon "$service" || absent+=("$service")
     done
-    system_packages python build run slurm
+    system_packages "$@"
     for service in "${absent[@]}"; do
         ! has_daemon "$service" || brought+=("$service")
     done

@@ -12,9 +12,9 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.json import schema
 
-from base.files import write_atomically
-from configs.library import CONFIGS
-from runners.records.record import ENGINES, Placement, Record
+from pinstudy.base.files import write_atomically
+from pinstudy.configs.library import CONFIGS
+from pinstudy.runners.records.record import ENGINES, Placement, Record
 from tools.study_schema import meanings
 
 SCHEMA = CONFIGS / "record.schema.json"

@@ -18,10 +18,10 @@ from typing import Any, NamedTuple
 
 from msgspec import NODEFAULT, inspect
 
-from base.files import write_atomically
-from configs.decoding import MAX_ITEMS, NAME, bare, expected, keys_of
-from configs.library import CONFIGS
-from configs.study import Study
+from pinstudy.base.files import write_atomically
+from pinstudy.configs.decoding import MAX_ITEMS, NAME, bare, expected, keys_of
+from pinstudy.configs.library import CONFIGS
+from pinstudy.configs.study import Study
 
 SCHEMA = CONFIGS / "schema.json"
 _LINK = re.compile(r"\s*\(\[[^]]*\]\([^)]*\)\)|\[([^]]*)\]\([^)]*\)")

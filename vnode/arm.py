@@ -9,7 +9,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from base import ROOT
+from pinstudy.base import ROOT
 from vnode.device_tree import Cluster, write
 
 IMAGE = ROOT / "build" / "vnode-arm"

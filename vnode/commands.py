@@ -12,8 +12,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from base import ROOT
-from runners.records.line import InvalidLine, record_in
+from pinstudy.base import ROOT
+from pinstudy.runners.records.line import InvalidLine, record_in
 from vnode.node import HANG_S, KEPT, Ended, VirtualNode
 
 PINSTUDY = str(ROOT / "bin" / "pinstudy")

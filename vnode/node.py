@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from base import ROOT
+from pinstudy.base import ROOT
 from vnode.arm import BigLittle
 from vnode.shape import IMAGE, Shape
 

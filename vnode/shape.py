@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from base import ROOT
-from base.cpulist import format_cpulist
+from pinstudy.base import ROOT
+from pinstudy.base.cpulist import format_cpulist
 
 IMAGE = ROOT / "build" / "vnode"
 OTHER = IMAGE / "other"

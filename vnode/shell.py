@@ -14,7 +14,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from base import ROOT
+from pinstudy.base import ROOT
 from vnode.commands import ENVIRONMENT, PINSTUDY, RESULTS, pinstudy, study
 from vnode.node import KEPT, NotReadyError, VirtualNode, new_disk
 from vnode.shape import Shape

@@ -4,7 +4,7 @@ usage: python -m vnode.supervisor JSON
 
 JSON has `command` and `shares`: the share of a host CPU for each of QEMU's CPU numbers. Prints
 `{"pid": …, "slow": …}` when QEMU runs and the quotas are in force; `slow` is the reason for having
-none. The rest is in runners/host/supervisor.py.
+none. The rest is in pinstudy/runners/host/supervisor.py.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import sys
 import time
 from pathlib import Path
 
-from runners.host.supervisor import end, start, wait
+from pinstudy.runners.host.supervisor import end, start, wait
 
 CPU_CONTROLLER = Path("/sys/fs/cgroup/cpu")
 GROUP = "pinstudy-vnode"

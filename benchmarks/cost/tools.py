@@ -20,8 +20,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Protocol
 
-from runners.measure.perf.events import event_list
-from runners.records.perf.output import parse_perf_output
+from pinstudy.runners.measure.perf.events import event_list
+from pinstudy.runners.records.perf.output import parse_perf_output
 
 # perf's own event for the time of a run, in nanoseconds (perf-stat(1)).
 DURATION = "duration_time"

@@ -15,17 +15,17 @@ from typing import Any
 
 from scipy import stats
 
-from analysis.answer import analyze
-from analysis.results.sources import open_results
-from analysis.statistics.decision import ALPHA, Look
 from benchmarks.lib.kernel import Kernel
 from benchmarks.lib.one_program import write_study
-from configs.library import load_study
-from runners.plan.case import Case
-from runners.plan.runs import PlannedRun
-from runners.records.race_state import Eliminated
-from runners.study.machine import open_machine
-from runners.study.session import Session
+from pinstudy.analysis.answer import analyze
+from pinstudy.analysis.results.sources import open_results
+from pinstudy.analysis.statistics.decision import ALPHA, Look
+from pinstudy.configs.library import load_study
+from pinstudy.runners.plan.case import Case
+from pinstudy.runners.plan.runs import PlannedRun
+from pinstudy.runners.records.race_state import Eliminated
+from pinstudy.runners.study.machine import open_machine
+from pinstudy.runners.study.session import Session
 
 FIRST, SECOND = "one-name", "another-name"
 

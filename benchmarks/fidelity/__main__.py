@@ -17,7 +17,7 @@ from benchmarks.__main__ import BOUND_NOT_HELD
 from benchmarks.fidelity.counted import MissingError, build_counter
 from benchmarks.fidelity.figures import Figure, Program, Row, compare, lu, lulesh, mandelbrot
 from benchmarks.lib.tables import table
-from runners.host.software import ORIGINALS, description_of
+from pinstudy.runners.host.software import ORIGINALS, description_of
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 OWN = ROOT / "build" / "bin"

@@ -6,7 +6,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from runners.host.processes import waited_cpu_s
+from pinstudy.runners.host.processes import waited_cpu_s
 
 SOURCE = Path(__file__).resolve().parent.parent / "kernel" / "kernel.cpp"
 _COMPILE = ("g++", "-std=c++20", "-O2", "-Wall", "-Wextra", "-Werror")

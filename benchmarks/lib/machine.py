@@ -6,12 +6,12 @@ import os
 import platform
 from pathlib import Path
 
-from base import VERSION
-from base.cpulist import format_cpulist
-from base.text import plural
-from base.units import utc_now
-from runners.doctor.report import probe
-from runners.node.node import Node, open_node
+from pinstudy.base import VERSION
+from pinstudy.base.cpulist import format_cpulist
+from pinstudy.base.text import plural
+from pinstudy.base.units import utc_now
+from pinstudy.runners.doctor.report import probe
+from pinstudy.runners.node.node import Node, open_node
 
 # Capabilities without which a benchmark lacks numbers.
 _COUNTED = ("hardware-counters", "energy")

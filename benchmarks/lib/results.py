@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from base.files import write_whole
+from pinstudy.base.files import write_whole
 
 HEAD = """\
 # What the benchmarks found

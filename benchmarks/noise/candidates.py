@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from analysis.statistics.difference import Difference, centre_of
-from analysis.statistics.sample import TRIMMED_SHARE
+from pinstudy.analysis.statistics.difference import Difference, centre_of
+from pinstudy.analysis.statistics.sample import TRIMMED_SHARE
 
 Array = NDArray[np.float64]
 # A two-sided p-value of "the centre of these log ratios is 0".

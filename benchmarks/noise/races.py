@@ -10,13 +10,13 @@ from math import log, log1p
 import numpy as np
 from scipy import stats
 
-from analysis.advice.gain import gain_of
 from benchmarks.noise import shapes
 from benchmarks.noise.shapes import Noise, Waves
-from configs.repetitions import ANY, Race
-from runners.records.race.confirmation import TRIMMED
-from runners.records.race.race import Race as Running
-from runners.records.race_state import Key, RaceRun, RaceState
+from pinstudy.analysis.advice.gain import gain_of
+from pinstudy.configs.repetitions import ANY, Race
+from pinstudy.runners.records.race.confirmation import TRIMMED
+from pinstudy.runners.records.race.race import Race as Running
+from pinstudy.runners.records.race_state import Key, RaceRun, RaceState
 
 # What a run takes without noise. Within 5 min there are some 290 of them.
 RUN_S = 1.0

@@ -11,7 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from analysis.statistics.decision import (
+from benchmarks.noise import shapes
+from benchmarks.noise.candidates import Test, project
+from benchmarks.noise.shapes import Noise
+from pinstudy.analysis.statistics.decision import (
     ALPHA,
     Forecast,
     Look,
@@ -21,14 +24,11 @@ from analysis.statistics.decision import (
     interval_of_selected,
     more_repetitions,
 )
-from analysis.statistics.difference import Difference
-from analysis.statistics.modes import modes_of
-from analysis.statistics.sample import TRIMMED_SHARE, describe
-from analysis.statistics.unlike import p_of_shares, slow_runs
-from analysis.verdict.values import Logs, difference_in
-from benchmarks.noise import shapes
-from benchmarks.noise.candidates import Test, project
-from benchmarks.noise.shapes import Noise
+from pinstudy.analysis.statistics.difference import Difference
+from pinstudy.analysis.statistics.modes import modes_of
+from pinstudy.analysis.statistics.sample import TRIMMED_SHARE, describe
+from pinstudy.analysis.statistics.unlike import p_of_shares, slow_runs
+from pinstudy.analysis.verdict.values import Logs, difference_in
 
 Array = NDArray[np.float64]
 # The equal quantity when nothing differs: means of log times, their medians, or the trimmed mean of

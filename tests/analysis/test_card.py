@@ -12,19 +12,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.answer import Answer, analyze
-from analysis.card import card_text
-from analysis.results.alone import alone_of
-from analysis.results.card_file import MAX_BYTES, MAX_CASES, Card, read_card
-from analysis.results.node_facts import KindFacts, NodeFacts
-from analysis.results.sources import open_results
-from analysis.verdict.model import CaseFinding
-from base import PINSTUDY
-from base.decoding import decoded, encoded
-from base.errors import UserError
-from runners.prove.proof import keep
-from runners.records.instruments import Finding, Proof, path_beside
-from runners.records.line import sealed
+from pinstudy.analysis.answer import Answer, analyze
+from pinstudy.analysis.card import card_text
+from pinstudy.analysis.results.alone import alone_of
+from pinstudy.analysis.results.card_file import MAX_BYTES, MAX_CASES, Card, read_card
+from pinstudy.analysis.results.node_facts import KindFacts, NodeFacts
+from pinstudy.analysis.results.sources import open_results
+from pinstudy.analysis.verdict.model import CaseFinding
+from pinstudy.base import PINSTUDY
+from pinstudy.base.decoding import decoded, encoded
+from pinstudy.base.errors import UserError
+from pinstudy.runners.prove.proof import keep
+from pinstudy.runners.records.instruments import Finding, Proof, path_beside
+from pinstudy.runners.records.line import sealed
 from tests.analysis.latency.made_latency import Planted, content_of
 from tests.analysis.report.made_results import DIGEST, make_results
 from tests.analysis.verdict.test_printed import printing

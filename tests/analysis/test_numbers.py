@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.format.numbers import (
+from pinstudy.analysis.format.numbers import (
     SAME_END,
     ends,
     fixed,
@@ -20,8 +20,8 @@ from analysis.format.numbers import (
     signed_percents,
     three_digits,
 )
-from analysis.statistics.sample import Interval
-from analysis.verdict.tables import interval_of
+from pinstudy.analysis.statistics.sample import Interval
+from pinstudy.analysis.verdict.tables import interval_of
 
 SHARES = st.one_of(st.floats(-1, 1e4), st.floats(-1e-6, 1e-6), st.sampled_from([0.0, -0.0]))
 NOTHING_BELOW_0 = re.compile(r"-0(\.0*)?(?![.\d])")

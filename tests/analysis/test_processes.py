@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from analysis.processes import MAX_WORKERS, how_many
+from pinstudy.analysis.processes import MAX_WORKERS, how_many
 from tests.support.results import Study, write
 from tests.support.tools import ROOT
 from tests.support.wait import HANG_S
@@ -23,7 +23,7 @@ def test_there_are_no_more_than_cpus_or_jobs_and_one_without_shared_memory(
 ) -> None:
     monkeypatch.setattr("os.sched_getaffinity", lambda _: set(range(cpus)))
     assert how_many(jobs) == workers
-    monkeypatch.setattr("analysis.processes.SHARED_MEMORY", str(tmp_path / "none"))
+    monkeypatch.setattr("pinstudy.analysis.processes.SHARED_MEMORY", str(tmp_path / "none"))
     assert how_many(jobs) == 1
 
 
@@ -41,7 +41,7 @@ def python(folder: Path, code: str) -> subprocess.CompletedProcess[str]:
 # Work that never ends, and Ctrl-C.
 STOPPED = """
 import os, signal
-from analysis.processes import pool
+from pinstudy.analysis.processes import pool
 
 if __name__ == "__main__":
     with pool(1) as processes:
@@ -59,15 +59,15 @@ def test_a_reader_of_results_loads_few_modules_and_no_bootstrap(tmp_path: Path) 
     results = tmp_path / "results"
     write(results, Study({"unpinned": 1.0, "pcores-pin": 0.9, "ecores-set": 1.4}).records())
     code = (
-        "import sys, analysis.records.runs, analysis.results.sources\n"
+        "import sys, pinstudy.analysis.records.runs, pinstudy.analysis.results.sources\n"
         "print(*(name for name in sys.modules if name.split('.')[0] == 'runners'))\n"
-        "from pinstudy.cli import group\n"
+        "from pinstudy.cli.main import group\n"
         "for command in ('verdict', 'tables'):\n"
         f"    group.main([command, {str(results)!r}], standalone_mode=False)\n"
         "print(*sys.modules)"
     )
     runners, *_, imported = python(tmp_path, code).stdout.splitlines()
-    assert "runners.records.reader" in runners.split()
+    assert "pinstudy.runners.records.reader" in runners.split()
     assert len(runners.split()) <= MOST_MODULES, runners
-    assert "analysis.results.sources" in imported.split()
+    assert "pinstudy.analysis.results.sources" in imported.split()
     assert "scipy.stats" not in imported.split()

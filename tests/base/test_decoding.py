@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Meta, Struct
 
-from base.decoding import Count, CpuList, Line, converted, decoded, encoded, read_decoded
-from base.errors import UserError
+from pinstudy.base.decoding import Count, CpuList, Line, converted, decoded, encoded, read_decoded
+from pinstudy.base.errors import UserError
 from tests.support.changed import JSON_VALUES
 
 

@@ -10,14 +10,19 @@ from pathlib import Path
 
 import pytest
 
-from base.command import output_of
-from base.errors import ShortageError, shortage_in
-from runners.execution.check import check_failure_of
-from runners.execution.execute import Harness, Observation, execute, execute_unless_shutting_down
-from runners.execution.witness import LaunchError
-from runners.host.tree import Tree
-from runners.measure.perf.stat import PerfStat
-from runners.plan.launch import Launch
+from pinstudy.base.command import output_of
+from pinstudy.base.errors import ShortageError, shortage_in
+from pinstudy.runners.execution.check import check_failure_of
+from pinstudy.runners.execution.execute import (
+    Harness,
+    Observation,
+    execute,
+    execute_unless_shutting_down,
+)
+from pinstudy.runners.execution.witness import LaunchError
+from pinstudy.runners.host.tree import Tree
+from pinstudy.runners.measure.perf.stat import PerfStat
+from pinstudy.runners.plan.launch import Launch
 from tests.runners.cases import observation
 from tests.support.limits import no_more_files
 from tests.support.ordinary_user import NOBODY, open_folder

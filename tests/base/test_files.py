@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from base.files import NotAFileError, read_regular, write_whole
-from base.folders import OpenFolder, PlantedLinkError
+from pinstudy.base.files import NotAFileError, read_regular, write_whole
+from pinstudy.base.folders import OpenFolder, PlantedLinkError
 from tests.support.ordinary_user import NOBODY, open_folder, ordinary_user
 
 

@@ -19,11 +19,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from base.channel import MAX_BYTES, Channel, ChannelError
-from base.command import ask, run, wait_for
-from base.errors import ShortageError
-from base.patterns import matches
-from base.waiting import readable, writable
+from pinstudy.base.channel import MAX_BYTES, Channel, ChannelError
+from pinstudy.base.command import ask, run, wait_for
+from pinstudy.base.errors import ShortageError
+from pinstudy.base.patterns import matches
+from pinstudy.base.waiting import readable, writable
 from tests.support.limits import many_open_files
 from tests.support.wait import HANG_S
 

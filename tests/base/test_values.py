@@ -11,8 +11,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from base import VERSION
-from base.cpulist import (
+from pinstudy.base import VERSION
+from pinstudy.base.cpulist import (
     MAX_CPU,
     MAX_PARTS,
     cpulists_by_value,
@@ -20,8 +20,8 @@ from base.cpulist import (
     parse_cpulist,
     parse_cpumask,
 )
-from base.text import as_typed, ended_by, first_of, safe_name
-from base.units import duration, parse_duration, percent
+from pinstudy.base.text import as_typed, ended_by, first_of, safe_name
+from pinstudy.base.units import duration, parse_duration, percent
 from tests.support.tools import ROOT, need_tool
 
 CPUS = st.integers(0, 300)

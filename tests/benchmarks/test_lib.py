@@ -12,9 +12,6 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from analysis.answer import analyze
-from analysis.results.sources import open_results
-from analysis.statistics.difference import Difference
 from benchmarks import __main__ as benchmarks
 from benchmarks.detection.study import FIRST, SECOND, Outcome, outcome_of
 from benchmarks.lib.kernel import Kernel, Span, read_spans
@@ -25,7 +22,10 @@ from benchmarks.lib.results import keep, section, sections_of
 from benchmarks.lib.tables import table
 from benchmarks.noise.__main__ import TABLES, main
 from benchmarks.tables_speed import MAPPINGS, write_records
-from configs.library import load_study
+from pinstudy.analysis.answer import analyze
+from pinstudy.analysis.results.sources import open_results
+from pinstudy.analysis.statistics.difference import Difference
+from pinstudy.configs.library import load_study
 from tests.support.results import Study, write
 from tests.support.tools import need_tool
 from tests.support.trees import build_tree

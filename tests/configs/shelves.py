@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from base.errors import ConfigError, UserError
-from base.text import unknown_word
-from configs.app import App
-from configs.load import parse_app, parse_mappings, parse_site, parse_study
-from configs.study import Study
+from pinstudy.base.errors import ConfigError, UserError
+from pinstudy.base.text import unknown_word
+from pinstudy.configs.app import App
+from pinstudy.configs.load import parse_app, parse_mappings, parse_site, parse_study
+from pinstudy.configs.study import Study
 
 MISTAKES = Path(__file__).with_name("mistakes")
 

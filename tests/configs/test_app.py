@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from base.errors import ConfigError
-from configs.app import App, OwnPlacement, Size
-from configs.load import parse_app
+from pinstudy.base.errors import ConfigError
+from pinstudy.configs.app import App, OwnPlacement, Size
+from pinstudy.configs.load import parse_app
 from tests.configs.shelves import LU, RATED, app_with
 
 

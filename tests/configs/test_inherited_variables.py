@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from configs.inherited_variables import inherited_variables, variable_changes
+from pinstudy.configs.inherited_variables import inherited_variables, variable_changes
 
 
 def kept(set_variables: dict[str, str] | None = None, /, **environment: str) -> dict[str, str]:

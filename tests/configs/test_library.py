@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from base.errors import ConfigError, UserError
-from configs import library
-from configs.mapping import BINDINGS, SELECTIONS
-from configs.study import CURRENT_GOVERNOR
+from pinstudy.base.errors import ConfigError, UserError
+from pinstudy.configs import library
+from pinstudy.configs.mapping import BINDINGS, SELECTIONS
+from pinstudy.configs.study import CURRENT_GOVERNOR
 from tests.configs.shelves import LU, STUDY
 
 

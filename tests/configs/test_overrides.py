@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from base.errors import UserError
-from configs.library import load_study
-from configs.overrides import AS_WRITTEN, Overrides, kept_options
-from configs.study import Study
+from pinstudy.base.errors import UserError
+from pinstudy.configs.library import load_study
+from pinstudy.configs.overrides import AS_WRITTEN, Overrides, kept_options
+from pinstudy.configs.study import Study
 
 STUDY = """\
 title: Two programs

@@ -12,11 +12,11 @@ import fastjsonschema
 import pytest
 import yaml
 
-from configs.library import CONFIGS
+from pinstudy.configs.library import CONFIGS
 from tests.configs.shelves import STUDY, mistakes, study_with
 from tests.support.tools import ROOT
-from tools.key_reference import generated_pages
 from tools.study_schema import SCHEMA, write_schema
+from website.key_reference import generated_pages
 
 STUDIES = sorted((CONFIGS / "studies").glob("*.yaml"))
 Accepts = Callable[[Any], Any]

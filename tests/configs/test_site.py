@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from base.errors import ConfigError, UserError
-from configs.library import CONFIGS, load_site
-from configs.load import parse_site
-from configs.site import (
+from pinstudy.base.errors import ConfigError, UserError
+from pinstudy.configs.library import CONFIGS, load_site
+from pinstudy.configs.load import parse_site
+from pinstudy.configs.site import (
     BATCH_SYSTEMS,
     GovernorRule,
     OutputPatterns,

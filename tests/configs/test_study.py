@@ -15,11 +15,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from configs.decoding import InvalidError, decode
-from configs.load import study_digest
-from configs.mapping import Mapping
-from configs.places import listed_places, places_of
-from configs.settings import (
+from pinstudy.configs.decoding import InvalidError, decode
+from pinstudy.configs.load import study_digest
+from pinstudy.configs.mapping import Mapping
+from pinstudy.configs.places import listed_places, places_of
+from pinstudy.configs.settings import (
     NAMES,
     Scheduler,
     frequency_khz,
@@ -29,7 +29,7 @@ from configs.settings import (
     settings_in_words,
     settings_of,
 )
-from configs.study import IdlePower, Spread, TemperatureGate, Vm
+from pinstudy.configs.study import IdlePower, Spread, TemperatureGate, Vm
 from tests.configs.shelves import (
     GUEST,
     LU,

@@ -12,9 +12,9 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from base.errors import ConfigError
-from configs.app import App
-from configs.decoding import (
+from pinstudy.base.errors import ConfigError
+from pinstudy.configs.app import App
+from pinstudy.configs.decoding import (
     INLINE,
     NO_KEY,
     AtKey,
@@ -26,9 +26,9 @@ from configs.decoding import (
     keys_of,
     written,
 )
-from configs.document import MAX_BYTES, MAX_DEPTH, Document, parse_yaml
-from configs.load import parse_app
-from configs.study import Study
+from pinstudy.configs.document import MAX_BYTES, MAX_DEPTH, Document, parse_yaml
+from pinstudy.configs.load import parse_app
+from pinstudy.configs.study import Study
 from tests.configs.shelves import GUEST, LU, NODES, RATED, STUDY, study_of
 
 

@@ -12,19 +12,19 @@ from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
-from runners.execution.collectors import Collectors, LocalEngine
-from runners.host.lock import node_lock
-from runners.host.software import WITNESS, find_program
-from runners.host.tree import Tree
-from runners.node.discovery import read_topology
-from runners.node.node import open_node, read_state
-from runners.plan.plan import make_plan
-from runners.records.shard import Shard
-from runners.study.agenda import agenda_of
-from runners.study.crash_notice import attempt_marker
-from runners.study.history import read_history
-from runners.study.machine import WHOLE_STUDY
-from runners.study.runner import Runner
+from pinstudy.runners.execution.collectors import Collectors, LocalEngine
+from pinstudy.runners.host.lock import node_lock
+from pinstudy.runners.host.software import WITNESS, find_program
+from pinstudy.runners.host.tree import Tree
+from pinstudy.runners.node.discovery import read_topology
+from pinstudy.runners.node.node import open_node, read_state
+from pinstudy.runners.plan.plan import make_plan
+from pinstudy.runners.records.shard import Shard
+from pinstudy.runners.study.agenda import agenda_of
+from pinstudy.runners.study.crash_notice import attempt_marker
+from pinstudy.runners.study.history import read_history
+from pinstudy.runners.study.machine import WHOLE_STUDY
+from pinstudy.runners.study.runner import Runner
 from tests.runners.study.made_node import MadeNode, Quiet, origin_of
 from tests.runners.study.test_energy import launch_of, study_of
 from tests.support.governors import GovernorsAlone

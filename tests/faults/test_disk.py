@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from runners.node.node import open_node
+from pinstudy.runners.node.node import open_node
 from tests.faults.small_disk import FILLER, fill_but, mounted
 from tests.faults.trial import Trial
 

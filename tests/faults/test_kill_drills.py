@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pytest
 
-from runners.records.reader import read_records
+from pinstudy.runners.records.reader import read_records
 from tests.faults.trial import Trial
 from tests.support.mpi import ALLOW_ROOT, need_mpi
 from tests.support.processes import alive, children, command_line, descendants, name_of

@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from configs.library import load_study
-from runners.settings.journal import STUDY, Journal, state_folder
-from runners.settings.recovery import restore_after_crash
-from runners.study.crash_notice import SUFFIX
-from runners.study.machine import open_machine
-from runners.study.session import Session
+from pinstudy.configs.library import load_study
+from pinstudy.runners.settings.journal import STUDY, Journal, state_folder
+from pinstudy.runners.settings.recovery import restore_after_crash
+from pinstudy.runners.study.crash_notice import SUFFIX
+from pinstudy.runners.study.machine import open_machine
+from pinstudy.runners.study.session import Session
 from tests.faults.trial import Trial
 from tests.runners.settings.factors import all_settings, distinct_settings
 from tests.runners.study.made_node import Quiet
@@ -107,7 +107,7 @@ def test_a_killed_study_that_sets_governors_is_continued_and_leaves_them_as_they
 
 
 def good_run_ids(records: Path) -> list[str]:
-    from runners.records.reader import read_records
+    from pinstudy.runners.records.reader import read_records
 
     return [record["run_id"] for record in read_records(records) if record["status"] == "ok"]
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from runners.records.reader import read_records
+from pinstudy.runners.records.reader import read_records
 from tests.faults.trial import Trial
 from tests.support.cli import argv
 from tests.support.tools import missing, need_tool

@@ -10,8 +10,8 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from runners.records.reader import read_records
-from runners.records.status import FINAL
+from pinstudy.runners.records.reader import read_records
+from pinstudy.runners.records.status import FINAL
 from tests.support.cli import argv
 from tests.support.processes import alive
 from tests.support.studies import write_app, write_program, write_study

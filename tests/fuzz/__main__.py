@@ -99,7 +99,7 @@ def _alone(name: str, seconds: float, engine: str) -> None:
 def _with_atheris(name: str, seconds: float, folder: Path) -> None:
     # atheris has no types, and may be missing.
     atheris: Any = importlib.import_module("atheris")
-    with atheris.instrument_imports(include=["base", "configs", "runners", "analysis"]):
+    with atheris.instrument_imports(include=["pinstudy"]):
         from tests.fuzz.parsers import targets
     target = targets(folder)[name]
     corpus = folder / "corpus"

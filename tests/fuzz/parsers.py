@@ -15,48 +15,48 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from analysis.affinity.c2c import read_c2c
-from analysis.imports.perf_log import read_log
-from analysis.latency.reading import read_latency
-from analysis.records.runs import read_runs
-from analysis.results.card_file import read_card
-from analysis.results.summaries import FILE as SUMMARIES
-from analysis.results.summaries import read_summaries
-from base.channel import ChannelError
-from base.cpulist import MAX_CPU, format_cpulist, parse_cpulist
-from base.errors import ConfigError, UserError
-from base.reading import Unavailable
-from base.units import MAX_DURATION_S, parse_duration
-from configs.library import read_study
-from configs.load import parse_app, parse_mappings, parse_site
-from runners.advise.program import dynamic_names
-from runners.batch.submission import FILE as SUBMISSION
-from runners.batch.submission import read_attempts, read_submission
-from runners.batch_systems.flux import read_flux_jobs
-from runners.batch_systems.pbs import read_qstat
-from runners.batch_systems.slurm import read_squeue
-from runners.host.elf import UnreadableProgramError
-from runners.host.processes import parse_task
-from runners.host.tree import Tree
-from runners.latency.pairs import parse_pairs
-from runners.measure.conditions.cpu_time import parse_stat
-from runners.measure.energy.perf import read_joules
-from runners.measure.energy.powercap import find_zones
-from runners.measure.perf.c2c_samples import (
+from pinstudy.analysis.affinity.c2c import read_c2c
+from pinstudy.analysis.imports.perf_log import read_log
+from pinstudy.analysis.latency.reading import read_latency
+from pinstudy.analysis.records.runs import read_runs
+from pinstudy.analysis.results.card_file import read_card
+from pinstudy.analysis.results.summaries import FILE as SUMMARIES
+from pinstudy.analysis.results.summaries import read_summaries
+from pinstudy.base.channel import ChannelError
+from pinstudy.base.cpulist import MAX_CPU, format_cpulist, parse_cpulist
+from pinstudy.base.errors import ConfigError, UserError
+from pinstudy.base.reading import Unavailable
+from pinstudy.base.units import MAX_DURATION_S, parse_duration
+from pinstudy.configs.library import read_study
+from pinstudy.configs.load import parse_app, parse_mappings, parse_site
+from pinstudy.runners.advise.program import dynamic_names
+from pinstudy.runners.batch.submission import FILE as SUBMISSION
+from pinstudy.runners.batch.submission import read_attempts, read_submission
+from pinstudy.runners.batch_systems.flux import read_flux_jobs
+from pinstudy.runners.batch_systems.pbs import read_qstat
+from pinstudy.runners.batch_systems.slurm import read_squeue
+from pinstudy.runners.host.elf import UnreadableProgramError
+from pinstudy.runners.host.processes import parse_task
+from pinstudy.runners.host.tree import Tree
+from pinstudy.runners.latency.pairs import parse_pairs
+from pinstudy.runners.measure.conditions.cpu_time import parse_stat
+from pinstudy.runners.measure.energy.perf import read_joules
+from pinstudy.runners.measure.energy.powercap import find_zones
+from pinstudy.runners.measure.perf.c2c_samples import (
     NotUnderstoodError,
     contended_lines,
     lines_of,
     read_samples,
 )
-from runners.measure.perf.events import parse_perf_version
-from runners.node.core_kinds.declared import parse_kinds
-from runners.node.cpufreq import read_cpufreq
-from runners.node.discovery import read_topology
-from runners.node.power_limits import read_power_limits
-from runners.records.perf.output import parse_perf_output
-from runners.records.perf.scaling import undo_scaling
-from runners.settings.journal import STUDY, Journal
-from runners.vm.protocol import read_observation
+from pinstudy.runners.measure.perf.events import parse_perf_version
+from pinstudy.runners.node.core_kinds.declared import parse_kinds
+from pinstudy.runners.node.cpufreq import read_cpufreq
+from pinstudy.runners.node.discovery import read_topology
+from pinstudy.runners.node.power_limits import read_power_limits
+from pinstudy.runners.records.perf.output import parse_perf_output
+from pinstudy.runners.records.perf.scaling import undo_scaling
+from pinstudy.runners.settings.journal import STUDY, Journal
+from pinstudy.runners.vm.protocol import read_observation
 from tests.fuzz.scenes import APP, SCENES, SITE
 from tests.fuzz.scenes import STUDY as STUDY_TEXT
 from tests.runners.advise.programs import elf
@@ -266,7 +266,7 @@ def targets(folder: Path) -> Mapping[str, Target]:
     return {
         "study": Target(
             config(lambda data: read_study(data, "x.yaml")),
-            lambda: [p.read_bytes() for p in sorted((ROOT / "configs/studies").iterdir())],
+            lambda: [p.read_bytes() for p in sorted((ROOT / "pinstudy/configs/studies").iterdir())],
         ),
         "app": Target(config(lambda data: parse_app(data, "nap.yaml")), _texts(APP)),
         "site": Target(
@@ -275,7 +275,7 @@ def targets(folder: Path) -> Mapping[str, Target]:
         ),
         "mappings": Target(
             config(lambda data: parse_mappings(data, "mappings.yaml")),
-            lambda: [(ROOT / "configs/mappings.yaml").read_bytes()],
+            lambda: [(ROOT / "pinstudy/configs/mappings.yaml").read_bytes()],
         ),
         "perf-output": Target(_perf_output, _read("perf")),
         "perf-log": Target(_in_file(folder / "log", _log), _read("perf_logs")),

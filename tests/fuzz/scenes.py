@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from runners.settings.journal import SCHEMA as JOURNAL_SCHEMA
+from pinstudy.runners.settings.journal import SCHEMA as JOURNAL_SCHEMA
 from tests.analysis.affinity.made_results import Affinity, make_affinity
 from tests.analysis.latency.made_latency import Planted, content_of, write_latency_file
 from tests.analysis.report.made_results import DIGEST, make_results
@@ -172,7 +172,7 @@ def latency_scene(folder: Path) -> Scene:
 
 def summaries_scene(folder: Path) -> Scene:
     """Means without runs."""
-    text = (ROOT / "analysis/published/galante-2025/summaries.csv").read_bytes()
+    text = (ROOT / "pinstudy/analysis/published/galante-2025/summaries.csv").read_bytes()
     (folder / "made").mkdir()
     path = folder / "made/summaries.csv"
     path.write_bytes(b"\n".join(text.split(b"\n")[:8]) + b"\n")

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from analysis.imports.perf_log import localised, read_log
-from analysis.results.summaries import FILE, read_summaries
-from base.errors import UserError
-from base.units import MAX_DURATION_S
+from pinstudy.analysis.imports.perf_log import localised, read_log
+from pinstudy.analysis.results.summaries import FILE, read_summaries
+from pinstudy.base.errors import UserError
+from pinstudy.base.units import MAX_DURATION_S
 
 # What stands between thousands, and before decimals (localedata of glibc).
 LOCALES = [(",", "."), (".", ","), ("'", "."), ("\u2019", "."), ("\u202f", ","), ("\xa0", ","),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from runners.records.disturbances import MIN_SHARE
+from pinstudy.runners.records.disturbances import MIN_SHARE
 from tests.analysis.report.made_results import make_results
 from tests.analysis.tables.test_vm_tables import guest
 from tests.analysis.verdict.test_slowdowns import runs as beside_another

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from base.text import safe_name
+from pinstudy.base.text import safe_name
 from tests.support.cli import argv
 from tests.support.processes import end
 from tests.support.tools import missing, need_tool

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from runners.records.reader import read_records
+from pinstudy.runners.records.reader import read_records
 from tests.support.cli import argv, pinstudy, pinstudy_without
 from tests.support.held import (
     WAIT_AT_GATE,

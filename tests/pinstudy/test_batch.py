@@ -17,10 +17,10 @@ from typing import Any
 
 import pytest
 
-from runners.batch.worker import Fence
-from runners.records.race_state import OVERHEAD_S
-from runners.records.reader import read_records
-from runners.records.shard import LATE
+from pinstudy.runners.batch.worker import Fence
+from pinstudy.runners.records.race_state import OVERHEAD_S
+from pinstudy.runners.records.reader import read_records
+from pinstudy.runners.records.shard import LATE
 from tests.faults.small_disk import mounted
 from tests.support.cli import argv, pinstudy
 from tests.support.held import Gate, held_nap
@@ -46,7 +46,7 @@ import runpy, sys, time
 from pathlib import Path
 from types import SimpleNamespace
 sys.path[0] = {str(ROOT)!r}
-from runners.execution import execute
+from pinstudy.runners.execution import execute
 
 over, *sys.argv[1:] = sys.argv[1:]
 

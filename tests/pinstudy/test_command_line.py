@@ -16,11 +16,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.published import publication
-from configs.library import list_studies, load_study
-from pinstudy.cli import COMMANDS, GROUPS, group
-from pinstudy.options import warn_of_options
-from runners.study.machine import open_machine
+from pinstudy.analysis.published import publication
+from pinstudy.cli.main import COMMANDS, GROUPS, group
+from pinstudy.cli.options import warn_of_options
+from pinstudy.configs.library import list_studies, load_study
+from pinstudy.runners.study.machine import open_machine
 from tests.support.cli import pinstudy, pinstudy_without
 from tests.support.results import Study, record, spoilt, write
 from tests.support.studies import write_app, write_study
@@ -53,22 +53,30 @@ def test_too_little_memory_for_the_start_is_told_in_one_line(
     ("modules", "needed", "spared"),
     [
         (
-            "analysis.tables.means, analysis.tables.short, analysis.format.terminal",
+            "pinstudy.analysis.tables.means, pinstudy.analysis.tables.short, "
+            "pinstudy.analysis.format.terminal",
             "pandas",
-            {"scipy", "matplotlib", "jinja2", "yaml", "configs.study", "runners.node.node"},
+            {
+                "scipy",
+                "matplotlib",
+                "jinja2",
+                "yaml",
+                "pinstudy.configs.study",
+                "pinstudy.runners.node.node",
+            },
         ),
         (
-            "analysis.report.page, analysis.figures.gallery",
+            "pinstudy.analysis.report.page, pinstudy.analysis.figures.gallery",
             "scipy.special",
             {"scipy.stats", "scipy.sparse.csgraph", "scipy.optimize"},
         ),
         # Numerical libraries would leave threads in the process that measures.
         (
             "pinstudy.live_grid, analysis.overview.text",
-            "pinstudy.live_grid",
+            "pinstudy.cli.live_grid",
             {"numpy", "scipy", "pandas"},
         ),
-        ("configs.library", "configs.library", {"yaml", "hashlib"}),
+        ("pinstudy.configs.library", "pinstudy.configs.library", {"yaml", "hashlib"}),
     ],
 )
 def test_nothing_is_imported_that_takes_long_and_is_not_needed(

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from analysis.answer import analyze
-from analysis.figures.labels import read_labels
-from analysis.results.sources import open_results
-from analysis.verdict.model import Findings
-from base.errors import UserError
-from pinstudy.commands.figures import figures_command
+from pinstudy.analysis.answer import analyze
+from pinstudy.analysis.figures.labels import read_labels
+from pinstudy.analysis.results.sources import open_results
+from pinstudy.analysis.verdict.model import Findings
+from pinstudy.base.errors import UserError
+from pinstudy.cli.commands.figures import figures_command
 from tests.analysis.report.made_results import make_results
 from tests.support.cli import pinstudy
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from runners.host.lock import node_lock
-from runners.latency.measure import PROGRAM
+from pinstudy.runners.host.lock import node_lock
+from pinstudy.runners.latency.measure import PROGRAM
 from tests.analysis.latency.made_latency import PLANTED, content_of, write_latency_file
 from tests.support.cli import pinstudy, pinstudy_without, started
 from tests.support.limits import before_all_others, only_cpus

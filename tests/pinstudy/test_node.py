@@ -14,13 +14,13 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from base import PINSTUDY
-from runners.host.lock import node_lock
-from runners.host.processes import waited_cpu_s
-from runners.node.node import Node, open_node
-from runners.prove.proof import keep_for_node, new_proof
-from runners.records.instruments import FILE_NAME, Finding
-from runners.records.reader import read_records
+from pinstudy.base import PINSTUDY
+from pinstudy.runners.host.lock import node_lock
+from pinstudy.runners.host.processes import waited_cpu_s
+from pinstudy.runners.node.node import Node, open_node
+from pinstudy.runners.prove.proof import keep_for_node, new_proof
+from pinstudy.runners.records.instruments import FILE_NAME, Finding
+from pinstudy.runners.records.reader import read_records
 from tests.pinstudy.hybrid_namespace import hybrid_namespace
 from tests.support.cli import argv, pinstudy, pinstudy_without, started, stop
 from tests.support.limits import only_cpus

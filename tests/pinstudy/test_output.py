@@ -16,20 +16,20 @@ from typing import Any
 import pytest
 from scipy import stats
 
-from analysis.format.lines import Piece
-from analysis.objectives import TIME
-from analysis.overview.text import grid_lines
-from configs.app import Metric
-from configs.repetitions import Decide, Race
-from pinstudy.live_grid import LiveGrid
-from pinstudy.output import print_columns, print_json, say, say_lines
-from pinstudy.progress import TerminalProgress
-from runners.plan.case import Case
-from runners.plan.plan import Plan
-from runners.plan.runs import PlannedRun
-from runners.records.race_state import Eliminated
-from runners.study.history import History
-from runners.study.summary import PlanSummary
+from pinstudy.analysis.format.lines import Piece
+from pinstudy.analysis.objectives import TIME
+from pinstudy.analysis.overview.text import grid_lines
+from pinstudy.cli.live_grid import LiveGrid
+from pinstudy.cli.output import print_columns, print_json, say, say_lines
+from pinstudy.cli.progress import TerminalProgress
+from pinstudy.configs.app import Metric
+from pinstudy.configs.repetitions import Decide, Race
+from pinstudy.runners.plan.case import Case
+from pinstudy.runners.plan.plan import Plan
+from pinstudy.runners.plan.runs import PlannedRun
+from pinstudy.runners.records.race_state import Eliminated
+from pinstudy.runners.study.history import History
+from pinstudy.runners.study.summary import PlanSummary
 from tests.runners.cases import PUBLISHED, case, study
 from tests.support.cli import argv, pinstudy
 from tests.support.results import plain

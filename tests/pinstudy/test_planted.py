@@ -12,32 +12,32 @@ from pathlib import Path
 
 import pytest
 
-from analysis.imports.summary_file import import_summaries
-from analysis.published import FOLDER as PUBLISHED
-from analysis.records.files import write_file
-from base.decoding import converted
-from base.errors import StoppedError, StudyError, UserError
-from base.text import safe_name
-from configs.mapping import Mapping
-from configs.study import Vm
-from runners.batch.submission import Attempt, AttemptFile, new_folder
-from runners.batch.worker import Fence
-from runners.execution.witness import LaunchError
-from runners.latency.measure import write_latency
-from runners.node.node import Node, open_node
-from runners.node.node_files import save_node
-from runners.plan.engines.guest import Vcpus
-from runners.prove.proof import keep, keep_for_node, new_proof
-from runners.records.instruments import path_beside
-from runners.records.latency_file import LatencyFile
-from runners.records.record import SCHEMA
-from runners.records.shard import LATE, Shard
-from runners.settings.journal import STUDY, Journal, new_entry, open_journal, unlock_state
-from runners.settings.setting import SettingFile
-from runners.study.crash_notice import SUFFIX, attempt_marker
-from runners.study.session import set_aside
-from runners.vm.guest import Guest, GuestPlan
-from runners.vm.host import GuestHost, Kernel
+from pinstudy.analysis.imports.summary_file import import_summaries
+from pinstudy.analysis.published import FOLDER as PUBLISHED
+from pinstudy.analysis.records.files import write_file
+from pinstudy.base.decoding import converted
+from pinstudy.base.errors import StoppedError, StudyError, UserError
+from pinstudy.base.text import safe_name
+from pinstudy.configs.mapping import Mapping
+from pinstudy.configs.study import Vm
+from pinstudy.runners.batch.submission import Attempt, AttemptFile, new_folder
+from pinstudy.runners.batch.worker import Fence
+from pinstudy.runners.execution.witness import LaunchError
+from pinstudy.runners.latency.measure import write_latency
+from pinstudy.runners.node.node import Node, open_node
+from pinstudy.runners.node.node_files import save_node
+from pinstudy.runners.plan.engines.guest import Vcpus
+from pinstudy.runners.prove.proof import keep, keep_for_node, new_proof
+from pinstudy.runners.records.instruments import path_beside
+from pinstudy.runners.records.latency_file import LatencyFile
+from pinstudy.runners.records.record import SCHEMA
+from pinstudy.runners.records.shard import LATE, Shard
+from pinstudy.runners.settings.journal import STUDY, Journal, new_entry, open_journal, unlock_state
+from pinstudy.runners.settings.setting import SettingFile
+from pinstudy.runners.study.crash_notice import SUFFIX, attempt_marker
+from pinstudy.runners.study.session import set_aside
+from pinstudy.runners.vm.guest import Guest, GuestPlan
+from pinstudy.runners.vm.host import GuestHost, Kernel
 from tests.analysis.latency.made_latency import PLANTED, content_of, write_latency_file
 from tests.pinstudy.test_batch import SBATCH, SCANCEL, SITE, SQUEUE
 from tests.support.cli import pinstudy
@@ -67,7 +67,7 @@ def planted(tmp_path: Path) -> Path:
     # The planted settings would draw every figure by LaTeX, with a planted preamble.
     (folder / "matplotlibrc").write_text("text.usetex: True\ntext.latex.preamble: \\hello\n")
     (folder / "apps").mkdir()
-    shutil.copy(ROOT / "configs/apps/lu.yaml", folder / "apps")
+    shutil.copy(ROOT / "pinstudy/configs/apps/lu.yaml", folder / "apps")
     return folder
 
 
@@ -76,7 +76,7 @@ WORK = """
 import os, sys
 sys.path[0] = sys.argv[1]
 def main():
-    from analysis.processes import pool
+    from pinstudy.analysis.processes import pool
     with pool(2) as processes:
         print([job.result() for job in [processes.submit(os.getcwd) for _ in range(3)]])
 if __name__ == "__main__":

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from analysis.published import publication
-from analysis.tables.means import make_tables
+from pinstudy.analysis.published import publication
+from pinstudy.analysis.tables.means import make_tables
 from tests.analysis.compare.test_side_by_side import both_programs, results
 from tests.analysis.report.made_results import make_results
 from tests.support.cli import argv, pinstudy

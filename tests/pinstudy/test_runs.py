@@ -13,8 +13,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from analysis.measures import PLAIN
-from base import PINSTUDY
+from pinstudy.analysis.measures import PLAIN
+from pinstudy.base import PINSTUDY
 from tests.analysis.records.test_regions import SOLVE, with_regions
 from tests.analysis.tables.test_metric_columns import UNITS
 from tests.support.cli import pinstudy, pinstudy_without

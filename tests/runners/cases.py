@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from configs.app import App, Build, Check, Metric, Size
-from configs.mapping import Mapping
-from configs.study import AppChoice, Study
-from runners.execution.execute import Observation
-from runners.execution.witness import Ending
-from runners.plan.case import Case
+from pinstudy.configs.app import App, Build, Check, Metric, Size
+from pinstudy.configs.mapping import Mapping
+from pinstudy.configs.study import AppChoice, Study
+from pinstudy.runners.execution.execute import Observation
+from pinstudy.runners.execution.witness import Ending
+from pinstudy.runners.plan.case import Case
 
 SERIAL = Build("serial", "demo-serial", "none")
 LIBGOMP = Build("libgomp", "demo-libgomp", "libgomp")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from runners.node.topology import Core, Topology
+from pinstudy.runners.node.topology import Core, Topology
 from tests.support.trees import CPU, write
 
 

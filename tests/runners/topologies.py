@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from base.cpulist import parse_cpulist
-from runners.node.topology import (
+from pinstudy.base.cpulist import parse_cpulist
+from pinstudy.runners.node.topology import (
     ATOM,
     CORE,
     Cache,

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from runners.records.status import INTERRUPTED
+from pinstudy.runners.records.status import INTERRUPTED
 from tests.slurm.cluster import PINSTUDY, Cluster, cluster
 from tests.slurm.cluster_files import Shape
 from tests.slurm.trial import SPLIT, Plan, Trial

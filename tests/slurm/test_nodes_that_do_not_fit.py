@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from base.cpulist import format_cpulist
-from runners.records.status import SKIPPED
+from pinstudy.base.cpulist import format_cpulist
+from pinstudy.runners.records.status import SKIPPED
 from tests.pinstudy.hybrid_namespace import CPUFREQ, write_hybrid_cpufreq
 from tests.slurm.cluster import Cluster
 from tests.slurm.trial import PINNED, UNPINNED, Plan, Trial

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from analysis.advice.lines import Start, ready_lines
+from pinstudy.analysis.advice.lines import Start, ready_lines
 from tests.slurm.cluster import PINSTUDY, Cluster
 from tests.support.mpi import build_ranks
 from tests.support.studies import two_cpus

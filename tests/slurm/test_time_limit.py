@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from runners.records.status import INTERRUPTED
+from pinstudy.runners.records.status import INTERRUPTED
 from tests.slurm.cluster import cluster
 from tests.slurm.trial import UNPINNED, Plan, Trial
 from tests.support.wait import until

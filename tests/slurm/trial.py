@@ -11,7 +11,7 @@ from pathlib import Path
 from subprocess import CompletedProcess
 from typing import Any
 
-from runners.records.status import FINAL, OK
+from pinstudy.runners.records.status import FINAL, OK
 from tests.slurm.cluster import Cluster
 from tests.support.studies import write_app, write_program, write_study
 from tests.support.wait import until

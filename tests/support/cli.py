@@ -16,7 +16,7 @@ from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 from unittest import mock
 
-from pinstudy.cli import main
+from pinstudy.cli.main import main
 from tests.support.held import argv_counting_looks
 from tests.support.processes import descendants, ended, wait_until_gone
 from tests.support.tools import ROOT

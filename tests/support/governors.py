@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from configs.site import GovernorRule
-from runners.node.topology import Core
-from runners.settings.journal import Journal
-from runners.settings.recovery import Restored
-from runners.settings.saved import Saved
-from runners.settings.scaling import FrequencyScaling
+from pinstudy.configs.site import GovernorRule
+from pinstudy.runners.node.topology import Core
+from pinstudy.runners.settings.journal import Journal
+from pinstudy.runners.settings.recovery import Restored
+from pinstudy.runners.settings.saved import Saved
+from pinstudy.runners.settings.scaling import FrequencyScaling
 
 BY_PINSTUDY = GovernorRule()
 

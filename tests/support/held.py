@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from unittest import mock
 
-from runners.placement.sampler import PlacementSampler
+from pinstudy.runners.placement.sampler import PlacementSampler
 from tests.support.studies import write_program
 from tests.support.tools import ROOT
 from tests.support.wait import until
@@ -125,7 +125,7 @@ def argv_counting_looks(file: Path, *arguments: str) -> list[str]:
     """Return the command line of a pinstudy command that counts its looks in a file."""
     code = (
         f"import sys; sys.path.insert(0, {str(ROOT)!r})\n"
-        "from pathlib import Path; from pinstudy.cli import main\n"
+        "from pathlib import Path; from pinstudy.cli.main import main\n"
         "from tests.support.held import looks_counted\n"
         f"with looks_counted(Path({str(file)!r})): main()"
     )

@@ -9,15 +9,15 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from analysis.answer import analyze
-from analysis.records.first_records import FirstRecords
-from analysis.records.frame import REASONS, FrameBuilder
-from analysis.records.runs import Runs, are_good
-from analysis.results.caveats import folder_footnotes
-from analysis.results.sources import Results
-from analysis.results.summarise import summarise
-from analysis.results.turns import with_turns
-from analysis.verdict.model import Findings
+from pinstudy.analysis.answer import analyze
+from pinstudy.analysis.records.first_records import FirstRecords
+from pinstudy.analysis.records.frame import REASONS, FrameBuilder
+from pinstudy.analysis.records.runs import Runs, are_good
+from pinstudy.analysis.results.caveats import folder_footnotes
+from pinstudy.analysis.results.sources import Results
+from pinstudy.analysis.results.summarise import summarise
+from pinstudy.analysis.results.turns import with_turns
+from pinstudy.analysis.verdict.model import Findings
 from tests.support.results import Record, Study, in_groups
 
 # A folder that is not there: only files about a node and a study are looked for in one.

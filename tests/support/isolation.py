@@ -1,8 +1,8 @@
 """What lets tests run side by side: each process of pytest has a node lock and journals of its own.
 
-A node measures one study at a time. A process with a lock of its own (runners/host/lock.py) does
-not wait for the studies of others, nor end what those have left. It still sees their processes, as
-on any busy node.
+A node measures one study at a time. A process with a lock of its own
+(pinstudy/runners/host/lock.py) does not wait for the studies of others, nor end what those have
+left. It still sees their processes, as on any busy node.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from base.cpulist import parse_cpulist
+from pinstudy.base.cpulist import parse_cpulist
 from tests.support.trees import Machine, pairs, siblings_apart, singles
 
 Cache = tuple[int, str, str, str]

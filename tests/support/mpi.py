@@ -5,8 +5,8 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from runners.host.software import find_mpi
-from runners.plan.mpi import ROOT_VARIABLES
+from pinstudy.runners.host.software import find_mpi
+from pinstudy.runners.plan.mpi import ROOT_VARIABLES
 from tests.support.tools import missing, need_tool
 
 SOURCE = Path(__file__).with_name("ranks.c")

@@ -21,7 +21,7 @@ from tests.support.tools import ROOT, missing, need_tool
 NOBODY = 65534
 _UNKNOWN = 54321
 # What a study without tables needs; msgspec is compiled for the Python that runs the tests.
-_TREE = ("bin", "base", "configs", "runners", "pinstudy")
+_TREE = ("bin", "pinstudy")
 _PACKAGES = ("click", "msgspec", "rich", "yaml")
 # Arguments of subprocess that run a command as nobody.
 AS_NOBODY: dict[str, Any] = {"user": NOBODY, "group": NOBODY, "extra_groups": ()}

@@ -6,9 +6,9 @@ import os
 import subprocess
 from pathlib import Path
 
-from runners.execution.execute import Harness, Observation, execute
-from runners.host.software import WITNESS, find_program
-from runners.plan.launch import Launch
+from pinstudy.runners.execution.execute import Harness, Observation, execute
+from pinstudy.runners.host.software import WITNESS, find_program
+from pinstudy.runners.plan.launch import Launch
 from tests.support.tools import ROOT, need_tool
 
 # They wait for the looks that tests.support.held counts (work.h).

@@ -16,17 +16,23 @@ from typing import Any
 
 import numpy as np
 
-from analysis.answer import analyze
-from analysis.format.lines import Line
-from analysis.format.table import Table
-from analysis.measures import BY_FIELD, PLAIN, UNMEASURED, Stats
-from analysis.records.keys import CaseKey, TableKey
-from analysis.results.case import Case, Circumstances
-from analysis.results.sources import open_results
-from analysis.tables.means import make_tables
-from analysis.verdict.case_caveats import caveats_of
-from analysis.verdict.model import CaseFinding, Comparison, Decision, Findings, TableFindings
-from runners.records.line import sealed
+from pinstudy.analysis.answer import analyze
+from pinstudy.analysis.format.lines import Line
+from pinstudy.analysis.format.table import Table
+from pinstudy.analysis.measures import BY_FIELD, PLAIN, UNMEASURED, Stats
+from pinstudy.analysis.records.keys import CaseKey, TableKey
+from pinstudy.analysis.results.case import Case, Circumstances
+from pinstudy.analysis.results.sources import open_results
+from pinstudy.analysis.tables.means import make_tables
+from pinstudy.analysis.verdict.case_caveats import caveats_of
+from pinstudy.analysis.verdict.model import (
+    CaseFinding,
+    Comparison,
+    Decision,
+    Findings,
+    TableFindings,
+)
+from pinstudy.runners.records.line import sealed
 
 Record = dict[str, Any]
 

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 import yaml
 
-from runners.records.reader import read_records
-from runners.records.record import STANDS_FOR
+from pinstudy.runners.records.reader import read_records
+from pinstudy.runners.records.record import STANDS_FOR
 
 
 def write_program(path: Path, text: str) -> Path:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from base.errors import StudyError
-from runners.host.interference import end_orphans
-from runners.host.lock import is_locked, node_lock
+from pinstudy.base.errors import StudyError
+from pinstudy.runners.host.interference import end_orphans
+from pinstudy.runners.host.lock import is_locked, node_lock
 from tests.support.isolation import own_node
 from tests.support.processes import alive, ended
 from tests.support.programs import witness
@@ -22,8 +22,8 @@ NODE = Path("/")
 RUNNER = """
 import sys
 from pathlib import Path
-from runners.execution.execute import Harness, execute
-from runners.plan.launch import Launch
+from pinstudy.runners.execution.execute import Harness, execute
+from pinstudy.runners.plan.launch import Launch
 launch = Launch((), ("/bin/sleep", "300"), {}, {}, ())
 execute(launch, 300.0, Harness(Path(sys.argv[1]), None), lambda pid: print(pid, flush=True))
 """
@@ -35,7 +35,7 @@ def test_two_folders_are_locked_apart_and_one_is_locked_for_all_who_name_it(tmp_
         with own_node(tmp_path):
             assert not is_locked(NODE)
             with node_lock(NODE):
-                asking = "from runners.host.lock import *; print(is_locked(Path('/')))"
+                asking = "from pinstudy.runners.host.lock import *; print(is_locked(Path('/')))"
                 command = [sys.executable, "-c", asking]
                 assert subprocess.check_output(command, cwd=ROOT, text=True) == "True\n"
     assert not is_locked(NODE)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-from base.cpulist import format_cpulist, parse_cpulist
+from pinstudy.base.cpulist import format_cpulist, parse_cpulist
 
 RECORDINGS = Path(__file__).resolve().parents[1] / "data" / "nodes"
 CPU = "sys/devices/system/cpu"

@@ -79,8 +79,13 @@ class FakeMachine:
         self.write("requirements-dev.txt", "pytest==9 --hash=sha256:00\n")
         self.write("requirements-docs.txt", "mkdocs==1 --hash=sha256:00\n")
         self.write("apps/lu/main.cpp", "int main() {}\n")
-        empty = ("CMakeLists.txt", "CMakePresets.json", "runners/witness/a", "tests/apps/a")
-        for name in (*empty, "base/a.py", "configs/a.py"):
+        empty = (
+            "CMakeLists.txt",
+            "CMakePresets.json",
+            "pinstudy/runners/witness/a",
+            "tests/apps/a",
+        )
+        for name in (*empty, "pinstudy/base/a.py", "pinstudy/configs/a.py"):
             self.write(name, "")
         for name in BASE:
             found = shutil.which(name)

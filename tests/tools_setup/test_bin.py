@@ -99,7 +99,7 @@ def test_messages_can_name_it_as_it_was_called(checkout: Path, tmp_path: Path) -
     set_up(checkout)
     (checkout / "base").symlink_to(ROOT / "base")
     (checkout / "pinstudy/__main__.py").write_text(
-        "import os, sys; sys.path[0] += '/..'; from base import PINSTUDY\n"
+        "import os, sys; sys.path[0] += '/..'; from pinstudy.base import PINSTUDY\n"
         "print(PINSTUDY, 'PINSTUDY_CALLED' in os.environ)"
     )
     (tmp_path / "pinstudy").symlink_to(checkout / "bin/pinstudy")

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from configs.library import list_apps
+from pinstudy.configs.library import list_apps
 from tests.support.tools import ROOT, missing, need_tool
 from tests.support.wait import HANG_S
 
@@ -131,9 +131,15 @@ def test_everything_that_runs_is_installed_and_nothing_else(prefix: Path) -> Non
             if path.relative_to(ROOT).parts[:2] != ("configs", "spack")
         }
         if package == "configs":
-            wanted |= {Path("configs/sites/ours.yaml"), Path("configs/schema.json")}
+            wanted |= {
+                Path("pinstudy/configs/sites/ours.yaml"),
+                Path("pinstudy/configs/schema.json"),
+            }
         if package == "runners":
-            wanted |= {Path("runners/vm/guest/init"), Path("runners/vm/guest/start.sh")}
+            wanted |= {
+                Path("pinstudy/runners/vm/guest/init"),
+                Path("pinstudy/runners/vm/guest/start.sh"),
+            }
         found = {path.relative_to(tree) for path in (tree / package).rglob("*") if path.is_file()}
         assert found == wanted
 

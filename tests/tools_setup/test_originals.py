@@ -12,14 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from runners.records.status import OK
+from pinstudy.runners.records.status import OK
 from tests.support.tools import ROOT, need_tool
 
-TABLE = (ROOT / "tools/originals.sh").read_text(encoding="utf-8")
+TABLE = (ROOT / "apps/originals/obtain.sh").read_text(encoding="utf-8")
 
 
 def words(original: str) -> list[str]:
-    """Return an original's words of the table in tools/originals.sh."""
+    """Return an original's words of the table in apps/originals/obtain.sh."""
     (text,) = re.findall(rf"^ +{original}=\((.*?)\)$", TABLE, re.DOTALL | re.MULTILINE)
     return shlex.split(text)
 
@@ -303,7 +303,7 @@ def statuses_of_a_study(app: str, programs: Path, folder: Path) -> set[str]:
     """Study an original's builds by the shipped app, with the programs of a folder."""
     import json
 
-    text = (ROOT / f"configs/apps/{app}.yaml").read_text()
+    text = (ROOT / f"pinstudy/configs/apps/{app}.yaml").read_text()
     (folder / "apps").mkdir(exist_ok=True)
     (folder / "apps" / f"{app}.yaml").write_text(text.replace("program: ", f"program: {programs}/"))
     study = folder / f"{app}-study.yaml"

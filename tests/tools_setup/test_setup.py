@@ -39,7 +39,7 @@ def test_a_first_set_up_does_every_step(machine: FakeMachine) -> None:
 
 
 def test_the_schema_of_studies_is_written_again_only_after_a_change(machine: FakeMachine) -> None:
-    schema = machine.root / "configs/schema.json"
+    schema = machine.root / "pinstudy/configs/schema.json"
     machine.set_up()
     assert schema.exists()
     os.utime(schema, (0, 0))

@@ -1,4 +1,4 @@
-"""tools/test_spack.sh: its messages without a Spack, or with one that fails."""
+"""tests/test_spack.sh: its messages without a Spack, or with one that fails."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.support.wait import HANG_S
 def trial(tmp_path: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     (tmp_path / "temporary").mkdir()
     return subprocess.run(
-        ["tools/test_spack.sh"],
+        ["tests/test_spack.sh"],
         cwd=ROOT,
         env={**os.environ, "TMPDIR": str(tmp_path / "temporary"), **environment},
         capture_output=True,

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from base.cpulist import format_cpulist
+from pinstudy.base.cpulist import format_cpulist
 from vnode.commands import pinstudy
 from vnode.node import KEPT, VirtualNode
 from vnode.shape import Shape

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from runners.measure.energy.powercap import MAX_POWER_W
+from pinstudy.runners.measure.energy.powercap import MAX_POWER_W
 from vnode.commands import STUDIES, pinstudy, records, study
 from vnode.node import VirtualNode
 

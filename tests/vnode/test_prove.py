@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from runners.records.instruments import FILE_NAME
+from pinstudy.runners.records.instruments import FILE_NAME
 from tests.support.tools import ROOT
 from tests.vnode.conftest import Guests
 from tests.vnode.test_arm import COMMAND, PYTHON

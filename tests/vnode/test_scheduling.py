@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from base import ROOT
+from pinstudy.base import ROOT
 from tests.vnode.conftest import Guests
 from vnode.commands import (
     journal_exists,

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from analysis.advice.build import advice_of
-from analysis.advice.model import Advice
-from analysis.results.sources import open_results
-from configs.repetitions import Race as Rule
-from runners.records.race.race import Race
-from runners.records.race_state import RaceRun, race_fields, race_run
+from pinstudy.analysis.advice.build import advice_of
+from pinstudy.analysis.advice.model import Advice
+from pinstudy.analysis.results.sources import open_results
+from pinstudy.configs.repetitions import Race as Rule
+from pinstudy.runners.records.race.race import Race
+from pinstudy.runners.records.race_state import RaceRun, race_fields, race_run
 from tests.support.results import left_out, record, write
 
 NO_ENERGY = "powercap: no package zone; perf: no power PMU; see pinstudy doctor"

@@ -16,26 +16,26 @@ import pytest
 from scipy import stats
 from syrupy.assertion import SnapshotAssertion
 
-from analysis.advice.build import advice_of
-from analysis.advice.data import as_data
-from analysis.advice.gain import gain_of
-from analysis.advice.model import Advice
-from analysis.answer import analyze
-from analysis.output import advice_data, write_advice, write_advice_only, write_output
-from analysis.recommendation import (
+from pinstudy.analysis.advice.build import advice_of
+from pinstudy.analysis.advice.data import as_data
+from pinstudy.analysis.advice.gain import gain_of
+from pinstudy.analysis.advice.model import Advice
+from pinstudy.analysis.answer import analyze
+from pinstudy.analysis.output import advice_data, write_advice, write_advice_only, write_output
+from pinstudy.analysis.recommendation import (
     advice_lines,
     advice_markdown,
     answer_lines,
     answer_texts,
     why_text,
 )
-from analysis.results.sources import open_results
-from analysis.verdict_text.document import as_text
-from base.errors import UserError
-from configs.repetitions import ANY
-from configs.repetitions import Race as Rule
-from runners.records.disturbances import SHARED
-from runners.records.race.confirmation import EARLY_ALPHA, typical_gain
+from pinstudy.analysis.results.sources import open_results
+from pinstudy.analysis.verdict_text.document import as_text
+from pinstudy.base.errors import UserError
+from pinstudy.configs.repetitions import ANY
+from pinstudy.configs.repetitions import Race as Rule
+from pinstudy.runners.records.disturbances import SHARED
+from pinstudy.runners.records.race.confirmation import EARLY_ALPHA, typical_gain
 from tests.analysis.advice.simulated_race import (
     GAIN,
     NO_ENERGY,

@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from syrupy.assertion import SnapshotAssertion
 
-from analysis.advice.lines import Line, Start, ready_lines
-from configs.settings import NAMES, Settings, settings_of
+from pinstudy.analysis.advice.lines import Line, Start, ready_lines
+from pinstudy.configs.settings import NAMES, Settings, settings_of
 from tests.support.golden import GoldenFile
 from tests.support.tools import ROOT, need_tool
 from tests.support.wait import HANG_S

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from analysis.answer import analyze
-from analysis.results.sources import Results, open_results
-from analysis.verdict.model import Findings
+from pinstudy.analysis.answer import analyze
+from pinstudy.analysis.results.sources import Results, open_results
+from pinstudy.analysis.verdict.model import Findings
 from tests.analysis.report.made_results import DIGEST, node
 from tests.support.results import left_out, record, write
 

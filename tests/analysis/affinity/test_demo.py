@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from analysis.affinity.demo import Demo, demo_findings
-from analysis.answer import analyze
-from analysis.results.sources import open_results
-from analysis.words import demo as words
+from pinstudy.analysis.affinity.demo import Demo, demo_findings
+from pinstudy.analysis.answer import analyze
+from pinstudy.analysis.results.sources import open_results
+from pinstudy.analysis.words import demo as words
 from tests.analysis.affinity.made_demo import NO_SIBLINGS, MadeDemo, make_demo
 
 

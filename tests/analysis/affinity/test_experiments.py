@@ -9,17 +9,17 @@ from typing import Any
 
 import pytest
 
-from analysis.affinity.contention import Contention, contention, contention_sections
-from analysis.affinity.pingpong import exchanges, pingpong_section
-from analysis.affinity.section import Section, lacking
-from analysis.affinity.smt import Sharing, sharing, smt_section
-from analysis.affinity.team import MAX_CELLS, Team, binding_found, team_section, teams
-from analysis.affinity.timed_cases import SMT, Row
-from analysis.format.table import Table
-from analysis.published import names
-from analysis.published.affinity import published_of
-from analysis.results.sources import open_results
-from base.errors import UserError
+from pinstudy.analysis.affinity.contention import Contention, contention, contention_sections
+from pinstudy.analysis.affinity.pingpong import exchanges, pingpong_section
+from pinstudy.analysis.affinity.section import Section, lacking
+from pinstudy.analysis.affinity.smt import Sharing, sharing, smt_section
+from pinstudy.analysis.affinity.team import MAX_CELLS, Team, binding_found, team_section, teams
+from pinstudy.analysis.affinity.timed_cases import SMT, Row
+from pinstudy.analysis.format.table import Table
+from pinstudy.analysis.published import names
+from pinstudy.analysis.published.affinity import published_of
+from pinstudy.analysis.results.sources import open_results
+from pinstudy.base.errors import UserError
 from tests.analysis.affinity.made_results import (
     LATENCIES,
     NO_L1D,

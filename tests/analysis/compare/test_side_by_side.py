@@ -17,16 +17,21 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from syrupy.assertion import SnapshotAssertion
 
-from analysis.answer import analyze
-from analysis.card import card_text
-from analysis.compare.many import CommonConfiguration, NodeOfMany, compare_many, many_tables
-from analysis.compare.matching import Unlike
-from analysis.compare.side_by_side import Row, SideBySide, compare, compare_programs
-from analysis.compare.tables import compare_data, compare_tables
-from analysis.format.styles import render
-from analysis.format.table import Table
-from analysis.results.sources import Results, open_results
-from analysis.tables.means import tables_of_cases
+from pinstudy.analysis.answer import analyze
+from pinstudy.analysis.card import card_text
+from pinstudy.analysis.compare.many import (
+    CommonConfiguration,
+    NodeOfMany,
+    compare_many,
+    many_tables,
+)
+from pinstudy.analysis.compare.matching import Unlike
+from pinstudy.analysis.compare.side_by_side import Row, SideBySide, compare, compare_programs
+from pinstudy.analysis.compare.tables import compare_data, compare_tables
+from pinstudy.analysis.format.styles import render
+from pinstudy.analysis.format.table import Table
+from pinstudy.analysis.results.sources import Results, open_results
+from pinstudy.analysis.tables.means import tables_of_cases
 from tests.analysis.results.test_summaries import HEADER
 from tests.analysis.verdict.test_printed import printing
 from tests.support.cli import pinstudy

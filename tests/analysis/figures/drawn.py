@@ -10,10 +10,10 @@ import numpy as np
 from matplotlib.collections import PathCollection
 from matplotlib.figure import Figure
 
-from analysis.answer import analyze
-from analysis.figures.drawing import Drawing, NotDrawn
-from analysis.figures.gallery import all_figures
-from analysis.results.sources import open_results
+from pinstudy.analysis.answer import analyze
+from pinstudy.analysis.figures.drawing import Drawing, NotDrawn
+from pinstudy.analysis.figures.gallery import all_figures
+from pinstudy.analysis.results.sources import open_results
 from tests.support.results import Record, write
 
 Figures = dict[str, Drawing | NotDrawn]

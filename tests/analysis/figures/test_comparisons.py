@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 from matplotlib.lines import Line2D
 
-from analysis.answer import Answer, analyze
-from analysis.figures.comparisons import draw_comparisons
-from analysis.figures.drawing import Drawing, NotDrawn
-from analysis.figures.layout import Layout
-from analysis.figures.overview import draw_overview_plane
-from analysis.objectives import ENERGY, TIME
-from analysis.results.sources import Results, open_results
+from pinstudy.analysis.answer import Answer, analyze
+from pinstudy.analysis.figures.comparisons import draw_comparisons
+from pinstudy.analysis.figures.drawing import Drawing, NotDrawn
+from pinstudy.analysis.figures.layout import Layout
+from pinstudy.analysis.figures.overview import draw_overview_plane
+from pinstudy.analysis.objectives import ENERGY, TIME
+from pinstudy.analysis.results.sources import Results, open_results
 from tests.analysis.verdict.test_printed import RATES, printing
 from tests.support.results import Record, Study, in_table, record, spoilt, write
 

@@ -9,9 +9,9 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from analysis.affinity.team import MAX_CELLS
-from analysis.figures.drawing import Drawing, NotDrawn
-from analysis.figures.experiments import MAX_TEAMS
+from pinstudy.analysis.affinity.team import MAX_CELLS
+from pinstudy.analysis.figures.drawing import Drawing, NotDrawn
+from pinstudy.analysis.figures.experiments import MAX_TEAMS
 from tests.analysis.affinity.made_results import NO_L1D, ROUNDS, Affinity, make_affinity
 from tests.analysis.figures.drawn import HOSTILE, Figures, drawing, figures_of, texts
 from tests.analysis.report.made_results import DIGEST

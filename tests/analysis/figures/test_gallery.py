@@ -12,15 +12,15 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
-from analysis.figures import gallery
-from analysis.figures.drawing import FORMATS, Drawing, NotDrawn
-from analysis.figures.gallery import Options, write_figures
-from analysis.figures.latency import draw_latency
-from analysis.figures.many_cards import draw_many_cards
-from analysis.figures.rows import MAX_DOTS
-from analysis.latency.reading import read_latency
-from analysis.report.inline_svg import inline_svg
-from base.errors import UserError
+from pinstudy.analysis.figures import gallery
+from pinstudy.analysis.figures.drawing import FORMATS, Drawing, NotDrawn
+from pinstudy.analysis.figures.gallery import Options, write_figures
+from pinstudy.analysis.figures.latency import draw_latency
+from pinstudy.analysis.figures.many_cards import draw_many_cards
+from pinstudy.analysis.figures.rows import MAX_DOTS
+from pinstudy.analysis.latency.reading import read_latency
+from pinstudy.analysis.report.inline_svg import inline_svg
+from pinstudy.base.errors import UserError
 from tests.analysis.figures.drawn import HOSTILE, Figures, dots, drawing, figures_of, texts
 from tests.analysis.findings.made_class import make_class
 from tests.analysis.findings.test_many_cards import found

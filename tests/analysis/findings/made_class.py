@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from analysis.card import write_card
+from pinstudy.analysis.card import write_card
 from tests.analysis.affinity.made_demo import MadeDemo, make_demo
 
 

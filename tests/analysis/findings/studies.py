@@ -11,12 +11,12 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.findings.effects import Cases
-from analysis.measures import Stats
-from analysis.objectives import EDP, ENERGY, TIME
-from analysis.results.case import Case
-from analysis.verdict.values import Values
 from benchmarks.noise.shapes import NORMAL2, Noise
+from pinstudy.analysis.findings.effects import Cases
+from pinstudy.analysis.measures import Stats
+from pinstudy.analysis.objectives import EDP, ENERGY, TIME
+from pinstudy.analysis.results.case import Case
+from pinstudy.analysis.verdict.values import Values
 from tests.support.results import TABLE, summary
 
 Array = NDArray[np.float64]

@@ -14,18 +14,18 @@ from typing import Any
 
 import pytest
 
-from analysis.answer import analyze
-from analysis.findings.all_nodes import AllNodes, all_nodes, as_data
-from analysis.findings.best_cases import best_cases
-from analysis.findings.effects import Cases, cases_of
-from analysis.findings.levers import Lever, levers_of, range_of
-from analysis.findings.one_for_all import OneForAll, one_for_all
-from analysis.objectives import EDP, ENERGY, TIME
-from analysis.results.sources import Results, open_results
-from analysis.statistics.difference import Difference
-from analysis.statistics.sample import Interval
 from benchmarks.noise.shapes import EXPONENTIAL, NORMAL2, QUIET
-from configs.settings import NAMES, settings_of
+from pinstudy.analysis.answer import analyze
+from pinstudy.analysis.findings.all_nodes import AllNodes, all_nodes, as_data
+from pinstudy.analysis.findings.best_cases import best_cases
+from pinstudy.analysis.findings.effects import Cases, cases_of
+from pinstudy.analysis.findings.levers import Lever, levers_of, range_of
+from pinstudy.analysis.findings.one_for_all import OneForAll, one_for_all
+from pinstudy.analysis.objectives import EDP, ENERGY, TIME
+from pinstudy.analysis.results.sources import Results, open_results
+from pinstudy.analysis.statistics.difference import Difference
+from pinstudy.analysis.statistics.sample import Interval
+from pinstudy.configs.settings import NAMES, settings_of
 from tests.analysis.findings.studies import Grid, changed
 from tests.support.results import TABLE, summary
 

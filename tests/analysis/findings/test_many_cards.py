@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from analysis.answer import analyze
-from analysis.findings.many_cards import ManyCards, many_cards
-from analysis.results.sources import open_results, sources_below
+from pinstudy.analysis.answer import analyze
+from pinstudy.analysis.findings.many_cards import ManyCards, many_cards
+from pinstudy.analysis.results.sources import open_results, sources_below
 from tests.analysis.affinity.made_demo import MadeDemo, make_demo
 from tests.analysis.findings.made_class import MODELS, make_class
 

@@ -13,16 +13,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.imports.identity import Identifier
-from analysis.imports.perf import Imported, import_logs
-from analysis.imports.summary_file import import_summaries
-from analysis.results.case import Case
-from analysis.results.sources import open_results
-from analysis.tables.means import make_tables
-from base.errors import UserError
-from runners.records.line import line_of
-from runners.records.reader import read_records
-from runners.records.record import SCHEMA
+from pinstudy.analysis.imports.identity import Identifier
+from pinstudy.analysis.imports.perf import Imported, import_logs
+from pinstudy.analysis.imports.summary_file import import_summaries
+from pinstudy.analysis.results.case import Case
+from pinstudy.analysis.results.sources import open_results
+from pinstudy.analysis.tables.means import make_tables
+from pinstudy.base.errors import UserError
+from pinstudy.runners.records.line import line_of
+from pinstudy.runners.records.reader import read_records
+from pinstudy.runners.records.record import SCHEMA
 from tests.analysis.imports.test_perf_log import LOGS
 from tests.support.results import cells_by_title
 

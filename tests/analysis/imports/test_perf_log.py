@@ -10,8 +10,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from analysis.imports.perf_log import Block, localised, read_log
-from base.errors import ConfigError, UserError
+from pinstudy.analysis.imports.perf_log import Block, localised, read_log
+from pinstudy.base.errors import ConfigError, UserError
 from tests.support.tools import DATA
 
 LOGS = DATA / "perf_logs"

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from base.cpulist import format_cpulist
+from pinstudy.base.cpulist import format_cpulist
 
 Array = NDArray[np.float64]
 Cpus = Sequence[int]

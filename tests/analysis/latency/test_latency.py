@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.latency.findings import LatencyFindings, Team, latency_findings
-from analysis.latency.reading import Latency, read_latency
-from analysis.latency.report import findings_data, latency_tables, mappings
-from analysis.output import latency_text, write_latency
-from base.errors import UserError
-from pinstudy.output import print_json
-from runners.records.latency_file import MAX_CPUS
+from pinstudy.analysis.latency.findings import LatencyFindings, Team, latency_findings
+from pinstudy.analysis.latency.reading import Latency, read_latency
+from pinstudy.analysis.latency.report import findings_data, latency_tables, mappings
+from pinstudy.analysis.output import latency_text, write_latency
+from pinstudy.base.errors import UserError
+from pinstudy.cli.output import print_json
+from pinstudy.runners.records.latency_file import MAX_CPUS
 from tests.analysis.latency.made_latency import (
     PLANTED,
     Planted,

@@ -12,19 +12,19 @@ import numpy as np
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from analysis.answer import analyze
-from analysis.figures.gallery import all_figures
-from analysis.findings.answers import answers_of
-from analysis.format.lines import Line, length
-from analysis.objectives import TIME
-from analysis.overview.configurations import overviews_of
-from analysis.overview.grid import program_names
-from analysis.overview.lines import Entry, entries, next_entry
-from analysis.overview.terminal import overview_lines
-from analysis.overview.text import grid_lines
-from analysis.records.keys import TableKey
-from analysis.results.sources import Results, open_results
-from analysis.verdict_text.levers import best_tables
+from pinstudy.analysis.answer import analyze
+from pinstudy.analysis.figures.gallery import all_figures
+from pinstudy.analysis.findings.answers import answers_of
+from pinstudy.analysis.format.lines import Line, length
+from pinstudy.analysis.objectives import TIME
+from pinstudy.analysis.overview.configurations import overviews_of
+from pinstudy.analysis.overview.grid import program_names
+from pinstudy.analysis.overview.lines import Entry, entries, next_entry
+from pinstudy.analysis.overview.terminal import overview_lines
+from pinstudy.analysis.overview.text import grid_lines
+from pinstudy.analysis.records.keys import TableKey
+from pinstudy.analysis.results.sources import Results, open_results
+from pinstudy.analysis.verdict_text.levers import best_tables
 from tests.analysis.report.made_results import DIGEST, make_results, node
 from tests.analysis.verdict.test_printed import RATES, printing
 from tests.support.golden import GoldenFile

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from analysis.answer import analyze
-from analysis.results.case import Case
-from analysis.results.sources import open_results
+from pinstudy.analysis.answer import analyze
+from pinstudy.analysis.results.case import Case
+from pinstudy.analysis.results.sources import open_results
 from tests.support.results import Record, Study, notes_of, record, tables_from, write
 
 SOLVE: Record = {

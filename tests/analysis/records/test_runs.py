@@ -12,17 +12,17 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from analysis.records.first_records import MAX_KEPT, FirstRecords, command_lines
-from analysis.records.frame import COLUMNS
-from analysis.records.metrics import MAX_METRICS
-from analysis.records.runs import Runs, read_runs
-from analysis.records.settings_seen import MAX_VALUES, SettingsSeen
-from analysis.results.caveats import folder_footnotes
-from analysis.results.summarise import summarise
-from analysis.tables.means import make_tables, render
-from base.errors import UserError
-from runners.records.line import TORN
-from runners.records.record import SCHEMA
+from pinstudy.analysis.records.first_records import MAX_KEPT, FirstRecords, command_lines
+from pinstudy.analysis.records.frame import COLUMNS
+from pinstudy.analysis.records.metrics import MAX_METRICS
+from pinstudy.analysis.records.runs import Runs, read_runs
+from pinstudy.analysis.records.settings_seen import MAX_VALUES, SettingsSeen
+from pinstudy.analysis.results.caveats import folder_footnotes
+from pinstudy.analysis.results.summarise import summarise
+from pinstudy.analysis.tables.means import make_tables, render
+from pinstudy.base.errors import UserError
+from pinstudy.runners.records.line import TORN
+from pinstudy.runners.records.record import SCHEMA
 from tests.support.results import Record, left_out, record, without, write
 
 
@@ -158,7 +158,7 @@ def test_what_is_of_another_kind_is_missing_and_leaves_its_neighbours_alone(
 def test_more_runs_than_are_read_at_a_time_are_all_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("analysis.records.frame.CHUNK", 3)
+    monkeypatch.setattr("pinstudy.analysis.records.frame.CHUNK", 3)
     records = [record(1, r, elapsed_s=float(r), size=f"s{r % 4}") for r in range(1, 8)]
     # Of the second chunk nothing is left, and only the third tells of E-cores.
     records[3:6] = [{"schema": 6}] * 3

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from analysis.records.runs import read_runs
-from analysis.results.sources import open_results
-from base.errors import UserError
-from configs.library import load_study
-from runners.batch.completed import read_completed
-from runners.records.line import line_of
-from runners.study.history import read_history
+from pinstudy.analysis.records.runs import read_runs
+from pinstudy.analysis.results.sources import open_results
+from pinstudy.base.errors import UserError
+from pinstudy.configs.library import load_study
+from pinstudy.runners.batch.completed import read_completed
+from pinstudy.runners.records.line import line_of
+from pinstudy.runners.study.history import read_history
 from tests.support.ordinary_user import open_folder, ordinary_user
 from tests.support.results import Record, record, write
 

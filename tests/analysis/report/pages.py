@@ -5,10 +5,10 @@ from __future__ import annotations
 from html.parser import HTMLParser
 from pathlib import Path
 
-from analysis.answer import analyze
-from analysis.findings.answers import answers_of
-from analysis.report.page import MAX_PICTURED, report_html
-from analysis.results.sources import Results, open_results
+from pinstudy.analysis.answer import analyze
+from pinstudy.analysis.findings.answers import answers_of
+from pinstudy.analysis.report.page import MAX_PICTURED, report_html
+from pinstudy.analysis.results.sources import Results, open_results
 
 # A section that is folded is called details.
 _SECTIONS = ("section", "details")

@@ -13,8 +13,8 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
 from playwright.sync_api import Browser, Locator, Page, sync_playwright
 
-from analysis.report.demo import write_demo
-from analysis.report.page import write_report
+from pinstudy.analysis.report.demo import write_demo
+from pinstudy.analysis.report.page import write_report
 from tests.analysis.advice.simulated_race import GAIN, write_results
 from tests.analysis.affinity.made_demo import make_demo
 from tests.analysis.affinity.made_results import Affinity, make_affinity

@@ -11,18 +11,18 @@ from typing import Any
 
 import pytest
 
-from analysis.answer import Answer, analyze
-from analysis.imports.perf import import_logs
-from analysis.overview.configurations import overviews_of
-from analysis.overview.text import cell_text
-from analysis.report.demo import write_demo
-from analysis.report.page import MAX_PICTURED, write_report
-from analysis.results.sources import open_results
-from analysis.verdict_text.document import tables_of
-from analysis.words.answer import MAX_WORDS
-from base.errors import UserError
-from configs.repetitions import Race as Rule
-from runners.records.line import line_of
+from pinstudy.analysis.answer import Answer, analyze
+from pinstudy.analysis.imports.perf import import_logs
+from pinstudy.analysis.overview.configurations import overviews_of
+from pinstudy.analysis.overview.text import cell_text
+from pinstudy.analysis.report.demo import write_demo
+from pinstudy.analysis.report.page import MAX_PICTURED, write_report
+from pinstudy.analysis.results.sources import open_results
+from pinstudy.analysis.verdict_text.document import tables_of
+from pinstudy.analysis.words.answer import MAX_WORDS
+from pinstudy.base.errors import UserError
+from pinstudy.configs.repetitions import Race as Rule
+from pinstudy.runners.records.line import line_of
 from tests.analysis.advice.simulated_race import GAIN, NO_GAIN, write_results
 from tests.analysis.affinity.made_demo import MadeDemo, make_demo
 from tests.analysis.affinity.made_results import NO_L1D, ONE_PACKAGE, Affinity, make_affinity
@@ -219,7 +219,7 @@ def test_an_invalid_repetition_rule_is_not_shown(tmp_path: Path, rule: object) -
 def test_excluded_runs_beyond_the_list_are_all_counted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("analysis.report.exclusions.MAX_RUNS", 1)
+    monkeypatch.setattr("pinstudy.analysis.report.exclusions.MAX_RUNS", 1)
     reasons = ["", "", *(f"reason {n}" for n in range(60))]
     write(tmp_path, [record(1, r, status="failed", reason=why) for r, why in enumerate(reasons, 1)])
 

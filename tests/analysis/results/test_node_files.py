@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.format.styles import render
-from analysis.results.node_files import NodeSheet, node_sheets
-from analysis.results.sources import Results, open_results
-from analysis.tables.means import make_tables
-from runners.prove.proof import keep
-from runners.records.instruments import Finding, Proof, path_beside
+from pinstudy.analysis.format.styles import render
+from pinstudy.analysis.results.node_files import NodeSheet, node_sheets
+from pinstudy.analysis.results.sources import Results, open_results
+from pinstudy.analysis.tables.means import make_tables
+from pinstudy.runners.prove.proof import keep
+from pinstudy.runners.records.instruments import Finding, Proof, path_beside
 from tests.analysis.report.made_results import DIGEST, make_results, node
 from tests.analysis.report.pages import page_of
 from tests.support.changed import JSON_VALUES

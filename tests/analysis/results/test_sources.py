@@ -10,13 +10,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.answer import analyze
-from analysis.records.runs import MADE_ON
-from analysis.results.caveats import pool_footnote
-from analysis.results.node_files import node_sheets
-from analysis.results.sources import Results, folders_for, open_results, sources_below
-from base.errors import UserError
-from runners.node.node import open_node
+from pinstudy.analysis.answer import analyze
+from pinstudy.analysis.records.runs import MADE_ON
+from pinstudy.analysis.results.caveats import pool_footnote
+from pinstudy.analysis.results.node_files import node_sheets
+from pinstudy.analysis.results.sources import Results, folders_for, open_results, sources_below
+from pinstudy.base.errors import UserError
+from pinstudy.runners.node.node import open_node
 from tests.analysis.results.test_summaries import HEADER, ROW
 from tests.support.cli import pinstudy
 from tests.support.results import Record, Study, compared, record, write

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
-from analysis.records.runs import read_runs
-from analysis.results.case import Case
-from analysis.results.summarise import summarise
+from pinstudy.analysis.records.runs import read_runs
+from pinstudy.analysis.results.case import Case
+from pinstudy.analysis.results.summarise import summarise
 from tests.support.results import left_out, record, without, write
 
 

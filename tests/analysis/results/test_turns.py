@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from analysis.answer import analyze
-from analysis.results.sources import open_results
-from analysis.results.turns import FOOTNOTE, ORDER, Made, are_in_turn
-from analysis.tables.means import make_tables
-from analysis.verdict_text.configurations import configuration_tables
-from analysis.verdict_text.legend import reading_notes
+from pinstudy.analysis.answer import analyze
+from pinstudy.analysis.results.sources import open_results
+from pinstudy.analysis.results.turns import FOOTNOTE, ORDER, Made, are_in_turn
+from pinstudy.analysis.tables.means import make_tables
+from pinstudy.analysis.verdict_text.configurations import configuration_tables
+from pinstudy.analysis.verdict_text.legend import reading_notes
 from tests.support.cli import pinstudy
 from tests.support.results import (
     Record,

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from analysis.statistics.decision import (
+from pinstudy.analysis.statistics.decision import (
     Look,
     decide,
     holm,
@@ -19,7 +19,7 @@ from analysis.statistics.decision import (
     more_repetitions,
     pareto_front,
 )
-from analysis.statistics.difference import Difference
+from pinstudy.analysis.statistics.difference import Difference
 
 RNG = np.random.default_rng(8)
 A = RNG.normal(0.02, 0.01, 10)

@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from analysis.statistics.drift import Trend, drift_of, trend
+from pinstudy.analysis.statistics.drift import Trend, drift_of, trend
 
 HOURS = np.arange(60) / 10
 CASES = np.arange(60) % 3

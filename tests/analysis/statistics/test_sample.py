@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
 
-from analysis.statistics.modes import Mode, hide_what_is_typical, modes_of
-from analysis.statistics.sample import Interval, describe, expanded_level
-from analysis.statistics.unlike import (
+from pinstudy.analysis.statistics.modes import Mode, hide_what_is_typical, modes_of
+from pinstudy.analysis.statistics.sample import Interval, describe, expanded_level
+from pinstudy.analysis.statistics.unlike import (
     SlowRuns,
     least_to_see,
     p_of_shares,

@@ -14,18 +14,18 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from analysis.answer import MARGIN
-from analysis.statistics.decision import Look, Outcome, decide, holm
-from analysis.statistics.difference import Difference
-from analysis.statistics.modes import share_of_unseen_modes
-from analysis.statistics.sample import describe
-from analysis.statistics.unlike import share_of_unseen_slow_runs
 from benchmarks.noise import shapes as noise
 from benchmarks.noise import simulate
 from benchmarks.noise.candidates import CANDIDATES
 from benchmarks.noise.shapes import EXPONENTIAL, LOGNORMAL, NORMAL1, NORMAL2, QUIET, SLOW3, SLOW10
 from benchmarks.noise.simulate import Pair
-from configs.repetitions import looks_of
+from pinstudy.analysis.answer import MARGIN
+from pinstudy.analysis.statistics.decision import Look, Outcome, decide, holm
+from pinstudy.analysis.statistics.difference import Difference
+from pinstudy.analysis.statistics.modes import share_of_unseen_modes
+from pinstudy.analysis.statistics.sample import describe
+from pinstudy.analysis.statistics.unlike import share_of_unseen_slow_runs
+from pinstudy.configs.repetitions import looks_of
 from tests.support.doses import Dose, doses
 from tests.support.tools import ROOT
 

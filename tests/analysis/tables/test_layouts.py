@@ -12,17 +12,17 @@ from typing import Any
 
 import pytest
 
-from analysis.format.styles import render
-from analysis.format.table import Table
-from analysis.format.terminal import terminal_text
-from analysis.measures import MEASURES, Stats
-from analysis.published import names, publication
-from analysis.records.runs import read_runs
-from analysis.results.case import Case
-from analysis.results.sources import open_results
-from analysis.results.summarise import summarise
-from analysis.tables.layouts import LayoutName
-from analysis.tables.means import (
+from pinstudy.analysis.format.styles import render
+from pinstudy.analysis.format.table import Table
+from pinstudy.analysis.format.terminal import terminal_text
+from pinstudy.analysis.measures import MEASURES, Stats
+from pinstudy.analysis.published import names, publication
+from pinstudy.analysis.records.runs import read_runs
+from pinstudy.analysis.results.case import Case
+from pinstudy.analysis.results.sources import open_results
+from pinstudy.analysis.results.summarise import summarise
+from pinstudy.analysis.tables.layouts import LayoutName
+from pinstudy.analysis.tables.means import (
     Choice,
     NodeCases,
     make_tables,

@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from analysis.compare.side_by_side import compare
-from analysis.compare.tables import compare_tables
-from analysis.results.sources import open_results
-from analysis.tables.layouts import LAYOUTS, LayoutName
-from analysis.tables.means import make_tables, render, write_tables
-from analysis.verdict_text.configurations import configuration_tables
-from base.errors import UserError
+from pinstudy.analysis.compare.side_by_side import compare
+from pinstudy.analysis.compare.tables import compare_tables
+from pinstudy.analysis.results.sources import open_results
+from pinstudy.analysis.tables.layouts import LAYOUTS, LayoutName
+from pinstudy.analysis.tables.means import make_tables, render, write_tables
+from pinstudy.analysis.verdict_text.configurations import configuration_tables
+from pinstudy.base.errors import UserError
 from tests.analysis.report.made_results import node
 from tests.support.results import (
     UNPROVED,

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from analysis.format.table import Table
-from analysis.results.summaries import read_summaries
-from analysis.tables.means import make_tables, render, tables_of_cases
-from base.errors import ConfigError
+from pinstudy.analysis.format.table import Table
+from pinstudy.analysis.results.summaries import read_summaries
+from pinstudy.analysis.tables.means import make_tables, render, tables_of_cases
+from pinstudy.base.errors import ConfigError
 from tests.support.results import Record, cells_by_title, notes_of, record, tables_from
 
 UNITS = {"rate": "Gflop/s", "steps": "1", "copy": "MB/s"}

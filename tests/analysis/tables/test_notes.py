@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from analysis.tables.means import make_tables
-from analysis.verdict_text.document import as_text
+from pinstudy.analysis.tables.means import make_tables
+from pinstudy.analysis.verdict_text.document import as_text
 from tests.support.results import (
     UNPROVED,
     Record,

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from analysis.format.table import Table
-from analysis.records.runs import read_runs
-from analysis.results.sources import open_results
-from analysis.tables.means import make_tables, render
-from base.errors import UserError
+from pinstudy.analysis.format.table import Table
+from pinstudy.analysis.records.runs import read_runs
+from pinstudy.analysis.results.sources import open_results
+from pinstudy.analysis.tables.means import make_tables, render
+from pinstudy.base.errors import UserError
 from tests.support.results import (
     MAPPINGS,
     TABLE,

@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
-from analysis.answer import analyze
-from analysis.format.table import Table
-from analysis.results.sources import open_results
-from analysis.results.summaries import read_summaries
-from analysis.tables.means import make_tables, render, tables_of_cases
-from analysis.verdict.data import as_data
-from analysis.verdict.division import waiting
-from analysis.verdict.model import CaseFinding
-from analysis.verdict_text.costs import WITH_ANOTHER_SCHEDULE, division_table, price_table
+from pinstudy.analysis.answer import analyze
+from pinstudy.analysis.format.table import Table
+from pinstudy.analysis.results.sources import open_results
+from pinstudy.analysis.results.summaries import read_summaries
+from pinstudy.analysis.tables.means import make_tables, render, tables_of_cases
+from pinstudy.analysis.verdict.data import as_data
+from pinstudy.analysis.verdict.division import waiting
+from pinstudy.analysis.verdict.model import CaseFinding
+from pinstudy.analysis.verdict_text.costs import WITH_ANOTHER_SCHEDULE, division_table, price_table
 from tests.analysis.report.pages import html_of
 from tests.support.in_memory import judged, results_of
 from tests.support.results import Study, notes_of, only_table, record, write

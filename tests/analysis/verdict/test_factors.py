@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from analysis.compare.side_by_side import compare
-from analysis.compare.tables import compare_tables
-from analysis.results.baselines import baselines_of
-from analysis.results.summaries import read_summaries
-from analysis.tables.means import make_tables, tables_of_cases, write_tables
-from analysis.verdict.data import as_data
-from analysis.verdict_text.configurations import configuration_tables
-from analysis.words.verdict import decision, decision_lines
-from base.errors import ConfigError
+from pinstudy.analysis.compare.side_by_side import compare
+from pinstudy.analysis.compare.tables import compare_tables
+from pinstudy.analysis.results.baselines import baselines_of
+from pinstudy.analysis.results.summaries import read_summaries
+from pinstudy.analysis.tables.means import make_tables, tables_of_cases, write_tables
+from pinstudy.analysis.verdict.data import as_data
+from pinstudy.analysis.verdict_text.configurations import configuration_tables
+from pinstudy.analysis.words.verdict import decision, decision_lines
+from pinstudy.base.errors import ConfigError
 from tests.support.in_memory import judged, results_of
 from tests.support.results import (
     TWO_THREADS,

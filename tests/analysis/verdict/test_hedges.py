@@ -10,21 +10,21 @@ from typing import Any
 
 import pytest
 
-from analysis.answer import analyze
-from analysis.card import write_card
-from analysis.findings.glance import decision_overviews, not_comparable
-from analysis.objectives import Objective
-from analysis.overview.configurations import overviews_of
-from analysis.overview.grid import labels_of_verdicts
-from analysis.results.sources import open_results
-from analysis.statistics.decision import Look
-from analysis.statistics.unlike import spread_times_of_means
-from analysis.verdict.data import as_data
-from analysis.verdict.model import MeasureChange
-from analysis.verdict_text.configurations import configuration_tables
-from analysis.verdict_text.document import as_text
-from analysis.verdict_text.legend import reading_notes
-from runners.records.disturbances import SHARED, STOLEN
+from pinstudy.analysis.answer import analyze
+from pinstudy.analysis.card import write_card
+from pinstudy.analysis.findings.glance import decision_overviews, not_comparable
+from pinstudy.analysis.objectives import Objective
+from pinstudy.analysis.overview.configurations import overviews_of
+from pinstudy.analysis.overview.grid import labels_of_verdicts
+from pinstudy.analysis.results.sources import open_results
+from pinstudy.analysis.statistics.decision import Look
+from pinstudy.analysis.statistics.unlike import spread_times_of_means
+from pinstudy.analysis.verdict.data import as_data
+from pinstudy.analysis.verdict.model import MeasureChange
+from pinstudy.analysis.verdict_text.configurations import configuration_tables
+from pinstudy.analysis.verdict_text.document import as_text
+from pinstudy.analysis.verdict_text.legend import reading_notes
+from pinstudy.runners.records.disturbances import SHARED, STOLEN
 from tests.analysis.verdict.test_verdicts import imported
 from tests.support.cli import pinstudy
 from tests.support.in_memory import judged

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from analysis.answer import analyze
-from analysis.card import write_card
-from analysis.results.sources import open_results
-from analysis.tables.means import make_tables
-from analysis.verdict.data import as_data
-from analysis.verdict_text.configurations import configuration_tables
-from analysis.words.verdict import program_notes
-from runners.records.lost_runs import LostRuns, lost_runs
-from runners.records.status import FINAL, OK
+from pinstudy.analysis.answer import analyze
+from pinstudy.analysis.card import write_card
+from pinstudy.analysis.results.sources import open_results
+from pinstudy.analysis.tables.means import make_tables
+from pinstudy.analysis.verdict.data import as_data
+from pinstudy.analysis.verdict_text.configurations import configuration_tables
+from pinstudy.analysis.words.verdict import program_notes
+from pinstudy.runners.records.lost_runs import LostRuns, lost_runs
+from pinstudy.runners.records.status import FINAL, OK
 from tests.analysis.report.pages import html_of
 from tests.support.cli import pinstudy
 from tests.support.in_memory import judged

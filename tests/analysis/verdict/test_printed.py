@@ -10,19 +10,19 @@ from typing import Any
 
 import pytest
 
-from analysis.answer import analyze
-from analysis.card import write_card
-from analysis.compare.matching import Unlike
-from analysis.compare.side_by_side import compare
-from analysis.compare.tables import compare_tables
-from analysis.format.styles import render
-from analysis.objectives import EDP, TIME, of_printed
-from analysis.results.sources import open_results
-from analysis.tables.means import make_tables, tables_of_cases
-from analysis.verdict.data import as_data
-from analysis.verdict_text.configurations import configuration_tables
-from analysis.verdict_text.document import as_text
-from analysis.words.verdict import decision_lines
+from pinstudy.analysis.answer import analyze
+from pinstudy.analysis.card import write_card
+from pinstudy.analysis.compare.matching import Unlike
+from pinstudy.analysis.compare.side_by_side import compare
+from pinstudy.analysis.compare.tables import compare_tables
+from pinstudy.analysis.format.styles import render
+from pinstudy.analysis.objectives import EDP, TIME, of_printed
+from pinstudy.analysis.results.sources import open_results
+from pinstudy.analysis.tables.means import make_tables, tables_of_cases
+from pinstudy.analysis.verdict.data import as_data
+from pinstudy.analysis.verdict_text.configurations import configuration_tables
+from pinstudy.analysis.verdict_text.document import as_text
+from pinstudy.analysis.words.verdict import decision_lines
 from tests.analysis.report.pages import html_of
 from tests.support.in_memory import judged, results_of
 from tests.support.results import (

@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
-from analysis.answer import analyze
-from analysis.format.styles import render
-from analysis.report.exclusions import missing, places_of
-from analysis.results.sources import open_results
-from analysis.results.summaries import parse_summaries
-from analysis.tables.means import make_tables
-from analysis.verdict.data import as_data
-from analysis.verdict_text.configurations import configuration_tables
-from analysis.verdict_text.costs import slowdown_table
-from analysis.verdict_text.document import as_markdown
+from pinstudy.analysis.answer import analyze
+from pinstudy.analysis.format.styles import render
+from pinstudy.analysis.report.exclusions import missing, places_of
+from pinstudy.analysis.results.sources import open_results
+from pinstudy.analysis.results.summaries import parse_summaries
+from pinstudy.analysis.tables.means import make_tables
+from pinstudy.analysis.verdict.data import as_data
+from pinstudy.analysis.verdict_text.configurations import configuration_tables
+from pinstudy.analysis.verdict_text.costs import slowdown_table
+from pinstudy.analysis.verdict_text.document import as_markdown
 from tests.analysis.report.pages import html_of
 from tests.support.in_memory import judged, results_of
 from tests.support.results import cells_by_title, notes_of, record, without, write

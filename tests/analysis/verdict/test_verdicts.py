@@ -10,20 +10,20 @@ import pytest
 from scipy import stats
 from syrupy.assertion import SnapshotAssertion
 
-from analysis.answer import analyze, command_for_more
-from analysis.measures import Stats
-from analysis.objectives import TIME
-from analysis.results.sources import Results, open_results
-from analysis.statistics.decision import interval_of_selected
-from analysis.verdict.data import as_data
-from analysis.verdict.decisions import accompanying
-from analysis.verdict.model import Findings, MeasureChange
-from analysis.verdict.values import difference_of_summaries
-from analysis.verdict_text.configurations import configuration_tables
-from analysis.verdict_text.document import as_markdown, as_text
-from analysis.verdict_text.legend import reading_notes
-from analysis.words.verdict import decision_lines
-from base.errors import UserError
+from pinstudy.analysis.answer import analyze, command_for_more
+from pinstudy.analysis.measures import Stats
+from pinstudy.analysis.objectives import TIME
+from pinstudy.analysis.results.sources import Results, open_results
+from pinstudy.analysis.statistics.decision import interval_of_selected
+from pinstudy.analysis.verdict.data import as_data
+from pinstudy.analysis.verdict.decisions import accompanying
+from pinstudy.analysis.verdict.model import Findings, MeasureChange
+from pinstudy.analysis.verdict.values import difference_of_summaries
+from pinstudy.analysis.verdict_text.configurations import configuration_tables
+from pinstudy.analysis.verdict_text.document import as_markdown, as_text
+from pinstudy.analysis.verdict_text.legend import reading_notes
+from pinstudy.analysis.words.verdict import decision_lines
+from pinstudy.base.errors import UserError
 from tests.support.golden import GoldenFile
 from tests.support.in_memory import judged
 from tests.support.results import (

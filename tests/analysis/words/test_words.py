@@ -6,24 +6,24 @@ from typing import Any
 
 import pytest
 
-from analysis.answer import analyze
-from analysis.findings.answers import Answers, answers_of
-from analysis.findings.best_cases import best_cases
-from analysis.findings.effects import Cases
-from analysis.findings.glance import Disturbed, Undecided
-from analysis.findings.levers import levers_of
-from analysis.findings.one_for_all import one_for_all
-from analysis.format.styles import render
-from analysis.objectives import TIME
-from analysis.results.sources import Results, open_results
-from analysis.verdict.model import Caveat
-from analysis.verdict_text.levers import levers_tables
-from analysis.words.mappings import instruction
-from analysis.words.overview import best_texts, lever_texts, one_for_all_texts, open_texts
-from analysis.words.verdict import TEMPLATES, note
-from base import ROOT
-from configs.mapping import SELECTIONS
-from runners.records.disturbances import MORE_THREADS, SHARED
+from pinstudy.analysis.answer import analyze
+from pinstudy.analysis.findings.answers import Answers, answers_of
+from pinstudy.analysis.findings.best_cases import best_cases
+from pinstudy.analysis.findings.effects import Cases
+from pinstudy.analysis.findings.glance import Disturbed, Undecided
+from pinstudy.analysis.findings.levers import levers_of
+from pinstudy.analysis.findings.one_for_all import one_for_all
+from pinstudy.analysis.format.styles import render
+from pinstudy.analysis.objectives import TIME
+from pinstudy.analysis.results.sources import Results, open_results
+from pinstudy.analysis.verdict.model import Caveat
+from pinstudy.analysis.verdict_text.levers import levers_tables
+from pinstudy.analysis.words.mappings import instruction
+from pinstudy.analysis.words.overview import best_texts, lever_texts, one_for_all_texts, open_texts
+from pinstudy.analysis.words.verdict import TEMPLATES, note
+from pinstudy.base import ROOT
+from pinstudy.configs.mapping import SELECTIONS
+from pinstudy.runners.records.disturbances import MORE_THREADS, SHARED
 from tests.analysis.findings.studies import Grid, changed
 from tests.support.results import TABLE, summary
 

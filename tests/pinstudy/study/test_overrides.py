@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from configs.library import load_study
-from runners.host.lock import node_lock
-from runners.node.cpufreq import read_cpufreq
-from runners.records.line import line_of
+from pinstudy.configs.library import load_study
+from pinstudy.runners.host.lock import node_lock
+from pinstudy.runners.node.cpufreq import read_cpufreq
+from pinstudy.runners.records.line import line_of
 from tests.support.cli import pinstudy, started
 from tests.support.studies import records, write_app, write_study
 

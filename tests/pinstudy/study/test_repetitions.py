@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from analysis.answer import analyze
-from analysis.findings.glance import Undecided
-from analysis.results.sources import open_results
-from pinstudy.undecided import Limits, more_runs
-from runners.records.line import line_of
-from runners.records.reader import read_records
-from runners.study.machine import MoreRuns
+from pinstudy.analysis.answer import analyze
+from pinstudy.analysis.findings.glance import Undecided
+from pinstudy.analysis.results.sources import open_results
+from pinstudy.cli.undecided import Limits, more_runs
+from pinstudy.runners.records.line import line_of
+from pinstudy.runners.records.reader import read_records
+from pinstudy.runners.study.machine import MoreRuns
 from tests.support.cli import pinstudy
 from tests.support.held import WORK_UNTIL_LOOKED_AT, looks_counted
 from tests.support.studies import records, write_app, write_program, write_study

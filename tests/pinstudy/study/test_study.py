@@ -15,14 +15,14 @@ from statistics import median
 
 import pytest
 
-from base import VERSION
-from base.cpulist import parse_cpulist
 from benchmarks.cost.pinstudy_tool import Pinstudy
 from benchmarks.detection.study import run_study
 from benchmarks.lib.kernel import Kernel, read_spans
-from configs.library import load_study
-from runners.host.lock import node_lock
-from runners.records.reader import read_records
+from pinstudy.base import VERSION
+from pinstudy.base.cpulist import parse_cpulist
+from pinstudy.configs.library import load_study
+from pinstudy.runners.host.lock import node_lock
+from pinstudy.runners.records.reader import read_records
 from tests.faults.small_disk import mounted
 from tests.runners.c2c_recordings import need_perf
 from tests.runners.measure.perf.test_c2c import LOCAL

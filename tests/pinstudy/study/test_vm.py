@@ -16,9 +16,9 @@ from pathlib import Path
 
 import pytest
 
-from base.errors import UserError
-from runners.records.disturbances import SHARED, disturbances
-from runners.vm.host import find_guest_host
+from pinstudy.base.errors import UserError
+from pinstudy.runners.records.disturbances import SHARED, disturbances
+from pinstudy.runners.vm.host import find_guest_host
 from tests.support.processes import name_of
 from tests.support.studies import records, two_kinds, write_app, write_program, write_study
 from tests.support.tools import ROOT, missing, need_tool

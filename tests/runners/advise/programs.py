@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from runners.advise.program import Program
-from runners.advise.request import Request, make_request
+from pinstudy.runners.advise.program import Program
+from pinstudy.runners.advise.request import Request, make_request
 
 COMMAND = ("/bin/sh", "-c", "exit 0")
 LIBGOMP = Program(Path("/bin/sh"), "libgomp", "no", "OpenMP by libgomp", "no such loops")

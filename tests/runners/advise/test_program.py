@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from runners.advise.program import dynamic_names, inspect_program
-from runners.host.elf import UnreadableProgramError
-from runners.host.software import find_program
+from pinstudy.runners.advise.program import dynamic_names, inspect_program
+from pinstudy.runners.host.elf import UnreadableProgramError
+from pinstudy.runners.host.software import find_program
 from tests.runners.advise.programs import elf, write_elf
 from tests.support.studies import write_program
 from tests.support.tools import need_tool

@@ -7,10 +7,15 @@ from typing import Any
 
 import pytest
 
-from base.errors import StudyError
-from runners.advise.program import Program
-from runners.advise.reference import adapt_threads, check_processes, raise_failure, reference_of
-from runners.advise.request import Request
+from pinstudy.base.errors import StudyError
+from pinstudy.runners.advise.program import Program
+from pinstudy.runners.advise.reference import (
+    adapt_threads,
+    check_processes,
+    raise_failure,
+    reference_of,
+)
+from pinstudy.runners.advise.request import Request
 from tests.runners.advise.programs import LIBGOMP, OTHER, SERIAL, WITH_LOOPS, request
 
 OPENBLAS = replace(OTHER, threads_by="OPENBLAS_NUM_THREADS")

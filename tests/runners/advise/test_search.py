@@ -8,19 +8,19 @@ from typing import Any
 
 import pytest
 
-from base.errors import ConfigError, StudyError, UserError
-from configs.library import load_study
-from runners.advise.request import make_request
-from runners.advise.search import (
+from pinstudy.base.errors import ConfigError, StudyError, UserError
+from pinstudy.configs.library import load_study
+from pinstudy.runners.advise.request import make_request
+from pinstudy.runners.advise.search import (
     GovernorChoice,
     Search,
     choose_governors,
     make_search,
     write_search,
 )
-from runners.doctor.report import probe
-from runners.node.cpufreq import read_cpufreq
-from runners.study.machine import Machine, open_machine
+from pinstudy.runners.doctor.report import probe
+from pinstudy.runners.node.cpufreq import read_cpufreq
+from pinstudy.runners.study.machine import Machine, open_machine
 from tests.runners.advise.programs import request
 from tests.support.programs import built
 from tests.support.studies import write_program

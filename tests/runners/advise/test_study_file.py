@@ -11,19 +11,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from base.errors import UserError
-from configs.library import list_mappings, load_study
-from configs.study import RUNTIME_DEFAULT, WAIT_POLICIES, Study
-from configs.values import is_name
-from runners.advise.candidates import MAX_CANDIDATES, Field, NodeContext, make_field
-from runners.advise.program import Program
-from runners.advise.reference import Reference
-from runners.advise.request import Request
-from runners.advise.study_file import StudyFile, app_name, make_study_file
-from runners.node.discovery import read_topology
-from runners.node.topology import Topology
-from runners.plan.command_line import program_arguments
-from runners.plan.plan import make_plan
+from pinstudy.base.errors import UserError
+from pinstudy.configs.library import list_mappings, load_study
+from pinstudy.configs.study import RUNTIME_DEFAULT, WAIT_POLICIES, Study
+from pinstudy.configs.values import is_name
+from pinstudy.runners.advise.candidates import MAX_CANDIDATES, Field, NodeContext, make_field
+from pinstudy.runners.advise.program import Program
+from pinstudy.runners.advise.reference import Reference
+from pinstudy.runners.advise.request import Request
+from pinstudy.runners.advise.study_file import StudyFile, app_name, make_study_file
+from pinstudy.runners.node.discovery import read_topology
+from pinstudy.runners.node.topology import Topology
+from pinstudy.runners.plan.command_line import program_arguments
+from pinstudy.runners.plan.plan import make_plan
 from tests.runners.advise.programs import LIBGOMP, OTHER, SERIAL, WITH_LOOPS, request
 from tests.runners.topologies import (
     core_ultra_7_164u,

@@ -15,13 +15,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 
-from base.errors import StudyError, UserError
-from configs.library import load_study
-from configs.overrides import Overrides
-from configs.repetitions import Decide
-from configs.site import Queue, Site
-from configs.study import SPLIT, Spread, Study
-from runners.batch.submission import (
+from pinstudy.base.errors import StudyError, UserError
+from pinstudy.configs.library import load_study
+from pinstudy.configs.overrides import Overrides
+from pinstudy.configs.repetitions import Decide
+from pinstudy.configs.site import Queue, Site
+from pinstudy.configs.study import SPLIT, Spread, Study
+from pinstudy.runners.batch.submission import (
     FILE,
     Attempt,
     AttemptFile,
@@ -34,7 +34,7 @@ from runners.batch.submission import (
     submissions_of,
     write_submission,
 )
-from runners.batch.submit import (
+from pinstudy.runners.batch.submit import (
     SubmitOptions,
     blocks_left,
     per_node_workers,
@@ -42,9 +42,9 @@ from runners.batch.submit import (
     split_workers,
     spread_of,
 )
-from runners.batch.worker import Fence
-from runners.batch_systems.interface import Submitted
-from runners.batch_systems.registry import open_system
+from pinstudy.runners.batch.worker import Fence
+from pinstudy.runners.batch_systems.interface import Submitted
+from pinstudy.runners.batch_systems.registry import open_system
 
 QUEUE = Queue("slurm", 3600.0, nodes=("n1", "n2"))
 FEATURES = replace(QUEUE, nodes=(), features=("hybrid", "homog"))

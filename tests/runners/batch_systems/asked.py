@@ -6,8 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from configs.site import Queue
-from runners.batch_systems.script import WORKER, Job
+from pinstudy.configs.site import Queue
+from pinstudy.runners.batch_systems.script import WORKER, Job
 from tests.runners.fake_commands import install
 
 

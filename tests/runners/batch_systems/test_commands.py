@@ -9,20 +9,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from base.command import MAX_BYTES
-from base.errors import StudyError, UserError
-from configs.library import CONFIGS, load_site
-from configs.load import parse_site
-from configs.site import BATCH_SYSTEMS, Queue
-from runners.batch_systems.commands import Commands
-from runners.batch_systems.interface import (
+from pinstudy.base.command import MAX_BYTES
+from pinstudy.base.errors import StudyError, UserError
+from pinstudy.configs.library import CONFIGS, load_site
+from pinstudy.configs.load import parse_site
+from pinstudy.configs.site import BATCH_SYSTEMS, Queue
+from pinstudy.runners.batch_systems.commands import Commands
+from pinstudy.runners.batch_systems.interface import (
     ANY_JOB_ID,
     BatchSystem,
     JobState,
     Submitted,
     run_client,
 )
-from runners.batch_systems.registry import open_system, queue_of, system_of
+from pinstudy.runners.batch_systems.registry import open_system, queue_of, system_of
 from tests.runners.batch_systems.asked import arguments, install_recorder, job_of
 from tests.runners.fake_commands import install
 from tests.support.processes import wait_until_gone
@@ -112,7 +112,7 @@ def place_of(text: str) -> str:
     """Return the beginning of a message about the example's line with a text, as an expression."""
     (line,) = [number for number, line in enumerate(FILE.splitlines(), 1) if text in line]
     # A table begins in the line of its first key.
-    return rf"configs/sites/example-lsf.yaml:{line + (text == 'patterns:')}:\d+: "
+    return rf"pinstudy/configs/sites/example-lsf.yaml:{line + (text == 'patterns:')}:\d+: "
 
 
 def test_a_sites_command_submits_a_job(commands: Path, lsf: tuple[BatchSystem, Queue]) -> None:
@@ -212,7 +212,7 @@ def test_each_job_is_asked_for_plainly(commands: Path, monkeypatch: pytest.Monke
 
 
 def test_a_silent_system_is_asked_once(commands: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("runners.batch_systems.commands.POLL_LIMIT_S", 0.3)
+    monkeypatch.setattr("pinstudy.runners.batch_systems.commands.POLL_LIMIT_S", 0.3)
     told = install_recorder(commands, "bjobs", "exec sleep 600")
     states = system_of(SITE).poll([Submitted(number, 0, 1) for number in ("17", "18", "19")])
     assert {state.state for state in states} == {"unknown"}

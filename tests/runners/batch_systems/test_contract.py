@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from base.errors import StudyError
-from runners.batch_systems.interface import JobState, Submitted
-from runners.batch_systems.pbs import read_qstat
-from runners.batch_systems.registry import open_system
-from runners.batch_systems.slurm import read_squeue
+from pinstudy.base.errors import StudyError
+from pinstudy.runners.batch_systems.interface import JobState, Submitted
+from pinstudy.runners.batch_systems.pbs import read_qstat
+from pinstudy.runners.batch_systems.registry import open_system
+from pinstudy.runners.batch_systems.slurm import read_squeue
 from tests.runners.batch_systems.asked import arguments, install_recorder, job_of, queue_of
 from tests.runners.fake_commands import install
 from tests.support.tools import DATA
@@ -205,7 +205,7 @@ def test_a_job_without_an_id_may_have_been_taken(
     commands: Path, monkeypatch: pytest.MonkeyPatch, system: str, script: str, problem: str
 ) -> None:
     if "sleep" in script:
-        monkeypatch.setattr("runners.batch_systems.native.SUBMIT_LIMIT_S", 0.3)
+        monkeypatch.setattr("pinstudy.runners.batch_systems.native.SUBMIT_LIMIT_S", 0.3)
     install(commands, SUBMIT[system], script)
     with pytest.raises(StudyError, match=problem) as told:
         job = job_of(Path("/shared"), workers=2)

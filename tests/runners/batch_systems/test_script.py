@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from base.errors import UserError
-from configs.site import BATCH_SYSTEMS
-from runners.batch_systems.registry import open_system
-from runners.batch_systems.script import WORKER, directive_path
+from pinstudy.base.errors import UserError
+from pinstudy.configs.site import BATCH_SYSTEMS
+from pinstudy.runners.batch_systems.registry import open_system
+from pinstudy.runners.batch_systems.script import WORKER, directive_path
 from tests.runners.batch_systems.asked import job_of, queue_of
 from tests.support.tools import need_tool
 from tests.support.wait import HANG_S

@@ -14,11 +14,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from runners.doctor.capability import Capability, worst_first
-from runners.doctor.report import EVERY_NAME, NAMES, probe
-from runners.host import software
-from runners.node.node import open_node
-from runners.vm.boot_image import MODULES
+from pinstudy.runners.doctor.capability import Capability, worst_first
+from pinstudy.runners.doctor.report import EVERY_NAME, NAMES, probe
+from pinstudy.runners.host import software
+from pinstudy.runners.node.node import open_node
+from pinstudy.runners.vm.boot_image import MODULES
 from tests.runners.fake_commands import install
 from tests.runners.power_pmu_trees import (
     NO_CAPABILITIES,
@@ -412,7 +412,7 @@ def test_virtual_machines_need_qemu_busybox_and_a_kvm_device_that_may_be_used(
     write(node, f"boot/vmlinuz-{release}", "")
     built_in = "".join(f"kernel/{name}.ko\n" for name in MODULES)
     write(node, f"lib/modules/{release}/modules.builtin", built_in)
-    monkeypatch.setattr("runners.doctor.software.KVM", str(commands / "kvm"))
+    monkeypatch.setattr("pinstudy.runners.doctor.software.KVM", str(commands / "kvm"))
 
     def told(flags: str) -> Capability:
         write(node, "proc/cpuinfo", f"{CPUINFO} {flags}")
@@ -608,6 +608,7 @@ def test_a_governor_that_may_not_be_set_has_the_exact_grant(reachable: Path) -> 
     # Nor may one be set whose preference may not be put back.
     for file in (root / CPU / "cpufreq").glob("policy*/scaling_governor"):
         file.chmod(0o666)
+        file.with_name("energy_performance_preference").chmod(0o444)
     with ordinary_user():
         found = ask(root, "governor")
     assert found.state == "limited"

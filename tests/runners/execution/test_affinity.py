@@ -13,23 +13,23 @@ from pathlib import Path
 
 import pytest
 
-from base.cpulist import parse_cpulist
-from configs.app import Build
-from configs.mapping import Mapping
-from configs.study import AppChoice
-from runners.execution.execute import (
+from pinstudy.base.cpulist import parse_cpulist
+from pinstudy.configs.app import Build
+from pinstudy.configs.mapping import Mapping
+from pinstudy.configs.study import AppChoice
+from pinstudy.runners.execution.execute import (
     Harness,
     Observation,
     execute,
     free_cpus,
     move_to_housekeeping_cpus,
 )
-from runners.execution.outcome import expected_of, proof_of
-from runners.execution.witness import LaunchError
-from runners.placement.thread_placement import Proof
-from runners.plan.command_line import build_launch
-from runners.plan.launch import Launch
-from runners.plan.plan import make_plan
+from pinstudy.runners.execution.outcome import expected_of, proof_of
+from pinstudy.runners.execution.witness import LaunchError
+from pinstudy.runners.placement.thread_placement import Proof
+from pinstudy.runners.plan.command_line import build_launch
+from pinstudy.runners.plan.launch import Launch
+from pinstudy.runners.plan.plan import make_plan
 from tests.runners.cases import DEMO, study
 from tests.runners.topologies import topology
 from tests.support.held import looks_counted

@@ -13,18 +13,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from base.channel import Channel, ChannelError
-from base.decoding import complete, message_of
-from base.reading import Reading
-from configs.app import Check, Metric
-from runners.execution.co_runner import co_run_reading, invalid_reason
-from runners.execution.co_runner_messages import Answer, Counted, Job, job_of, receive
-from runners.execution.co_runs import CoRuns, Proofs
-from runners.execution.execute import CoRun, Observation
-from runners.execution.witness import Ending
-from runners.placement.thread_placement import Proof
-from runners.placement.thread_trace import Stay, ThreadTrace
-from runners.plan.launch import Launch
+from pinstudy.base.channel import Channel, ChannelError
+from pinstudy.base.decoding import complete, message_of
+from pinstudy.base.reading import Reading
+from pinstudy.configs.app import Check, Metric
+from pinstudy.runners.execution.co_runner import co_run_reading, invalid_reason
+from pinstudy.runners.execution.co_runner_messages import Answer, Counted, Job, job_of, receive
+from pinstudy.runners.execution.co_runs import CoRuns, Proofs
+from pinstudy.runners.execution.execute import CoRun, Observation
+from pinstudy.runners.execution.witness import Ending
+from pinstudy.runners.placement.thread_placement import Proof
+from pinstudy.runners.placement.thread_trace import Stay, ThreadTrace
+from pinstudy.runners.plan.launch import Launch
 from tests.runners.cases import case, observation
 from tests.support.wait import HANG_S
 

@@ -14,15 +14,15 @@ from pprint import pformat
 
 import pytest
 
-from runners.execution import outcome
-from runners.execution.execute import Harness, Observation, execute
-from runners.execution.witness import LaunchError
-from runners.host.processes import ignores_children
-from runners.measure.perf.events import OUTPUT, perf_command
-from runners.measure.perf.stat import PerfStat
-from runners.placement.process_events import ProcessEvents
-from runners.placement.thread_placement import Expected, Proof, busy_threads
-from runners.plan.launch import Launch
+from pinstudy.runners.execution import outcome
+from pinstudy.runners.execution.execute import Harness, Observation, execute
+from pinstudy.runners.execution.witness import LaunchError
+from pinstudy.runners.host.processes import ignores_children
+from pinstudy.runners.measure.perf.events import OUTPUT, perf_command
+from pinstudy.runners.measure.perf.stat import PerfStat
+from pinstudy.runners.placement.process_events import ProcessEvents
+from pinstudy.runners.placement.thread_placement import Expected, Proof, busy_threads
+from pinstudy.runners.plan.launch import Launch
 from tests.support.held import looks_counted
 from tests.support.limits import many_open_files
 from tests.support.processes import alive, children, name_of, wait_until_gone
@@ -211,7 +211,7 @@ time.sleep(1000)
 def test_a_witness_that_says_no_more_is_ended_with_all_its_descendants(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, marker: str
 ) -> None:
-    monkeypatch.setattr("runners.execution.witness.KILL_GRACE_S", 0.1)
+    monkeypatch.setattr("pinstudy.runners.execution.witness.KILL_GRACE_S", 0.1)
     text = SILENT_WITNESS.format(python=sys.executable, marker=marker)
     silent = write_program(tmp_path / "witness", text)
     launch = Launch((), ("/bin/true",), dict(os.environ), {}, ())
@@ -223,8 +223,8 @@ def test_a_witness_that_says_no_more_is_ended_with_all_its_descendants(
 
 def test_a_killed_runner_leaves_no_program_behind(marker: str) -> None:
     code = (
-        "import os, pathlib; from runners.execution.execute import *;"
-        "from runners.plan.command_line import Launch;"
+        "import os, pathlib; from pinstudy.runners.execution.execute import *;"
+        "from pinstudy.runners.plan.command_line import Launch;"
         f"execute(Launch((), ('/bin/sleep', '{marker}'), dict(os.environ), {{}}, ()), 60,"
         f" Harness(pathlib.Path({str(witness())!r}), None))"
     )

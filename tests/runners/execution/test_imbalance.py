@@ -13,16 +13,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from base.reading import Reading
-from configs.app import Build
-from configs.variables import SetVariable
-from runners.execution.execute import Harness, execute
-from runners.execution.imbalance import FIELDS, read_imbalance
-from runners.execution.witness import Ending
-from runners.node.topology import CoreKind
-from runners.placement.course import POINTS, Course, Point, quarters
-from runners.placement.thread_trace import Stay, ThreadTrace
-from runners.plan.launch import Launch
+from pinstudy.base.reading import Reading
+from pinstudy.configs.app import Build
+from pinstudy.configs.variables import SetVariable
+from pinstudy.runners.execution.execute import Harness, execute
+from pinstudy.runners.execution.imbalance import FIELDS, read_imbalance
+from pinstudy.runners.execution.witness import Ending
+from pinstudy.runners.node.topology import CoreKind
+from pinstudy.runners.placement.course import POINTS, Course, Point, quarters
+from pinstudy.runners.placement.thread_trace import Stay, ThreadTrace
+from pinstudy.runners.plan.launch import Launch
 from tests.runners.cases import case, observation
 from tests.support.held import looks_counted
 from tests.support.programs import PLACED, witness

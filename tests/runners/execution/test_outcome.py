@@ -15,24 +15,24 @@ from typing import Any
 
 import pytest
 
-from base.errors import ShortageError, StudyError
-from configs.app import Check, Metric, Size
-from runners.execution import output_file
-from runners.execution.check import check_failure_of
-from runners.execution.execute import Harness, Observation, execute
-from runners.execution.outcome import classify, proof_of, read_metrics, stderr_tail
-from runners.execution.output_file import (
+from pinstudy.base.errors import ShortageError, StudyError
+from pinstudy.configs.app import Check, Metric, Size
+from pinstudy.runners.execution import output_file
+from pinstudy.runners.execution.check import check_failure_of
+from pinstudy.runners.execution.execute import Harness, Observation, execute
+from pinstudy.runners.execution.outcome import classify, proof_of, read_metrics, stderr_tail
+from pinstudy.runners.execution.output_file import (
     KEPT_BYTES,
     SLACK_BYTES,
     OutputFile,
     working_folder,
     written_text,
 )
-from runners.execution.witness import Ending
-from runners.placement.thread_placement import Expected, Proof
-from runners.placement.thread_trace import Stay, ThreadTrace
-from runners.plan.launch import Launch
-from runners.records.status import FINAL
+from pinstudy.runners.execution.witness import Ending
+from pinstudy.runners.placement.thread_placement import Expected, Proof
+from pinstudy.runners.placement.thread_trace import Stay, ThreadTrace
+from pinstudy.runners.plan.launch import Launch
+from pinstudy.runners.records.status import FINAL
 from tests.runners.cases import DEMO, SMALL, case, observation
 from tests.support.limits import no_more_files
 from tests.support.processes import wait_until_gone
@@ -232,7 +232,7 @@ def test_a_long_output_is_read_as_a_short_one(before: int) -> None:
 def test_a_pattern_that_would_never_be_decided_costs_seconds_and_says_so(
     pattern: str, printed: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("base.patterns.LIMIT_S", 0.2)
+    monkeypatch.setattr("pinstudy.base.patterns.LIMIT_S", 0.2)
     app = replace(DEMO, metrics=(Metric("figure", pattern, ""),), check=Check(pattern=pattern))
     began = time.process_time()
     values, absent = read_metrics(case(app=app), seen(stdout=printed))
@@ -434,7 +434,7 @@ def test_a_check_does_not_outlive_pinstudy(number: signal.Signals, tmp_path: Pat
     file = tmp_path / "pids"
     asks = (
         "import os, sys; from pathlib import Path;"
-        "from runners.execution.check import check_failure_of;"
+        "from pinstudy.runners.execution.check import check_failure_of;"
         "check_failure_of(sys.argv[2:], '', os.environ, Path(sys.argv[1]))"
     )
     asking = subprocess.Popen(

@@ -10,21 +10,21 @@ from pathlib import Path
 
 import pytest
 
-from base.errors import StudyError
-from configs.app import Build, Size
-from configs.mapping import Mapping
-from configs.study import AppChoice
-from runners.execution.execute import Harness, Observation, execute
-from runners.execution.outcome import classify, expected_of, proof_of
-from runners.execution.witness import LaunchError
-from runners.host.software import find_mpi
-from runners.measure.perf.events import perf_command
-from runners.placement.thread_placement import Proof
-from runners.plan.case import Case
-from runners.plan.command_line import build_launch
-from runners.plan.launch import Launch
-from runners.plan.plan import make_plan
-from runners.records.perf.output import parse_perf_output
+from pinstudy.base.errors import StudyError
+from pinstudy.configs.app import Build, Size
+from pinstudy.configs.mapping import Mapping
+from pinstudy.configs.study import AppChoice
+from pinstudy.runners.execution.execute import Harness, Observation, execute
+from pinstudy.runners.execution.outcome import classify, expected_of, proof_of
+from pinstudy.runners.execution.witness import LaunchError
+from pinstudy.runners.host.software import find_mpi
+from pinstudy.runners.measure.perf.events import perf_command
+from pinstudy.runners.placement.thread_placement import Proof
+from pinstudy.runners.plan.case import Case
+from pinstudy.runners.plan.command_line import build_launch
+from pinstudy.runners.plan.launch import Launch
+from pinstudy.runners.plan.plan import make_plan
+from pinstudy.runners.records.perf.output import parse_perf_output
 from tests.runners.cases import DEMO, UNPINNED, study
 from tests.runners.topologies import topology
 from tests.support.limits import many_open_files

@@ -14,12 +14,12 @@ from typing import Any
 
 import pytest
 
-from runners.execution.execute import Harness, Observation, execute
-from runners.execution.region_marks import RegionInstruments, RegionMarks, SeenRegions
-from runners.measure.perf.events import perf_command
-from runners.measure.regions import Region
-from runners.plan.launch import Launch
-from runners.records.perf.output import parse_perf_output
+from pinstudy.runners.execution.execute import Harness, Observation, execute
+from pinstudy.runners.execution.region_marks import RegionInstruments, RegionMarks, SeenRegions
+from pinstudy.runners.measure.perf.events import perf_command
+from pinstudy.runners.measure.regions import Region
+from pinstudy.runners.plan.launch import Launch
+from pinstudy.runners.records.perf.output import parse_perf_output
 from tests.support.limits import many_open_files
 from tests.support.programs import witness
 from tests.support.studies import write_program

@@ -15,15 +15,15 @@ from pathlib import Path
 
 import pytest
 
-from base.errors import ShortageError, StudyError
-from runners.host.lock import is_locked, lock_folders, node_lock
+from pinstudy.base.errors import ShortageError, StudyError
+from pinstudy.runners.host.lock import is_locked, lock_folders, node_lock
 from tests.support.processes import ended
 from tests.support.tools import ROOT, missing, need_tool
 
 HOLD = """
 import sys, time
 from pathlib import Path
-from runners.host.lock import node_lock
+from pinstudy.runners.host.lock import node_lock
 with node_lock(Path(sys.argv[1])):
     print("held", flush=True)
     time.sleep(600)
@@ -33,7 +33,7 @@ with node_lock(Path(sys.argv[1])):
 HOLD_AND_FORK = """
 import os, socket, sys
 from pathlib import Path
-from runners.host.lock import node_lock
+from pinstudy.runners.host.lock import node_lock
 with node_lock(Path(sys.argv[1])):
     if os.fork() == 0:
         for number in range(3, 100):

@@ -19,12 +19,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from base.errors import StudyError
-from base.reading import Unavailable, known
-from runners.host import supervisor
-from runners.host.interference import daemon_warning, end_orphans, find_daemons, stop_commands
-from runners.host.processes import parse_task, read_stats
-from runners.host.starter import (
+from pinstudy.base.errors import StudyError
+from pinstudy.base.reading import Unavailable, known
+from pinstudy.runners.host import supervisor
+from pinstudy.runners.host.interference import (
+    daemon_warning,
+    end_orphans,
+    find_daemons,
+    stop_commands,
+)
+from pinstudy.runners.host.processes import parse_task, read_stats
+from pinstudy.runners.host.starter import (
     INSTRUMENT,
     PROGRAM,
     VARIABLE,
@@ -36,7 +41,7 @@ from runners.host.starter import (
     parse_starter,
     starter_of_folder,
 )
-from runners.host.tree import Tree
+from pinstudy.runners.host.tree import Tree
 from tests.runners.proc_trees import process
 from tests.support.ordinary_user import NOBODY, open_folder
 from tests.support.processes import alive, children, ended, name_of, wait_until_gone
@@ -48,8 +53,8 @@ from tests.support.wait import HANG_S, until
 RUNNER = """
 import sys; sys.path.insert(0, sys.argv[1])
 from pathlib import Path
-from runners.execution.execute import Harness, execute
-from runners.plan.launch import Launch
+from pinstudy.runners.execution.execute import Harness, execute
+from pinstudy.runners.plan.launch import Launch
 command = "setsid sleep 300 & echo started; exec sleep 300"
 launch = Launch(tuple(sys.argv[3:]), ("/bin/sh", "-c", command), {"PATH": "/usr/bin:/bin"}, {}, ())
 execute(launch, 300.0, Harness(Path(sys.argv[2]), None), lambda pid: print(pid, flush=True))
@@ -57,8 +62,8 @@ execute(launch, 300.0, Harness(Path(sys.argv[2]), None), lambda pid: print(pid, 
 # A starter that waits, with a marked program that has a daemon, and a temporary folder.
 STARTER = """
 import subprocess, sys; sys.path.insert(0, sys.argv[1])
-from runners.execution.output_file import temporary_folder
-from runners.host.starter import marked
+from pinstudy.runners.execution.output_file import temporary_folder
+from pinstudy.runners.host.starter import marked
 command = f"{sys.argv[2]} sleep 300 & echo $!; exec sleep 300"
 environment = marked({"PATH": "/usr/bin:/bin"})
 with temporary_folder() as folder:
@@ -289,8 +294,8 @@ def test_a_node_that_does_not_show_all_processes_is_not_called_quiet(tmp_path: P
 @pytest.mark.skipif(os.geteuid() != 0, reason="a PID namespace of its own takes root")
 def test_a_container_does_not_call_the_node_around_it_quiet() -> None:
     asking = (
-        "from pathlib import Path; from runners.host.interference import find_daemons; "
-        "from runners.host.tree import Tree; print(find_daemons(Tree(Path('/'))).reason)"
+        "from pathlib import Path; from pinstudy.runners.host.interference import find_daemons; "
+        "from pinstudy.runners.host.tree import Tree; print(find_daemons(Tree(Path('/'))).reason)"
     )
     inside = [need_tool("unshare"), "--pid", "--fork", "--mount-proc", sys.executable, "-c", asking]
     done = subprocess.run(inside, cwd=ROOT, capture_output=True, text=True, check=True)
@@ -322,7 +327,7 @@ DEAF = (
     "    signal.signal(number, signal.SIG_IGN)\n"
     "time.sleep(600)",
 )
-# Starts a supervisor as runners/vm/guest.py does, says both process numbers, and hangs.
+# Starts a supervisor as pinstudy/runners/vm/guest.py does, says both process numbers, and hangs.
 HANGS = """
 import subprocess, sys, time
 kept = subprocess.Popen(
@@ -334,7 +339,8 @@ time.sleep(600)
 """
 # Starts a supervisor with all numbers in use that select(2) takes.
 MANY_FILES = """
-import os, sys
+import os, resource, sys
+resource.setrlimit(resource.RLIMIT_NOFILE, (2048, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
 while os.dup(0) < 1024: pass
 for number in range(3, 1025): os.set_inheritable(number, True)
 os.execv(sys.executable, [sys.executable, "-I", *sys.argv[1:]])

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from base.errors import UserError
-from runners.host.privileges import invoking_user, user_of
+from pinstudy.base.errors import UserError
+from pinstudy.runners.host.privileges import invoking_user, user_of
 from tests.support.ordinary_user import NOBODY, open_folder, users_pinstudy
 from tests.support.tools import missing, need_tool
 
@@ -76,9 +76,9 @@ def test_whatever_the_variables_hold_is_a_user_or_refused(uid: str, gid: str) ->
 SCRIPT = """
 import json, os, subprocess, sys
 sys.path[0] = sys.argv[1]
-from base.errors import UserError
-from runners.host import privileges
-from runners.root.server import serve
+from pinstudy.base.errors import UserError
+from pinstudy.runners.host import privileges
+from pinstudy.runners.root.server import serve
 os.umask(0)
 privileges.drop_privileges(serve)
 def opens(path):
@@ -175,7 +175,7 @@ def test_what_a_login_makes_is_never_everybodys_to_write(
 ) -> None:
     root = command.parents[1]
     script = (
-        "import os; from runners.host.privileges import drop_privileges; os.umask(0); "
+        "import os; from pinstudy.runners.host.privileges import drop_privileges; os.umask(0); "
         "drop_privileges(print, {}); print(os.umask(0), os.getresuid())"
     )
     done = started(
@@ -189,10 +189,10 @@ DAEMONS = """
 import os, signal, sys
 from pathlib import Path
 sys.path[0] = sys.argv[1]
-from runners.host import privileges
-from runners.host.interference import find_daemons
-from runners.host.tree import Tree
-from runners.root.server import serve
+from pinstudy.runners.host import privileges
+from pinstudy.runners.host.interference import find_daemons
+from pinstudy.runners.host.tree import Tree
+from pinstudy.runners.root.server import serve
 name = Path("/proc/self/comm")
 name.write_text("irqbalance")
 ours, daemons = os.pipe()

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from base.errors import ShortageError
-from base.reading import Unavailable
-from configs import library as configured
-from runners.host import software
-from runners.host.program_files import (
+from pinstudy.base.errors import ShortageError
+from pinstudy.base.reading import Unavailable
+from pinstudy.configs import library as configured
+from pinstudy.runners.host import software
+from pinstudy.runners.host.program_files import (
     OpenMPRuntime,
     ProgramFiles,
     ProgramReader,
@@ -24,7 +24,7 @@ from runners.host.program_files import (
     programs_in,
     runtime_among,
 )
-from runners.host.software import build_of, find_program, tool_versions
+from pinstudy.runners.host.software import build_of, find_program, tool_versions
 from tests.support.limits import no_more_files
 from tests.support.programs import built
 from tests.support.studies import write_program

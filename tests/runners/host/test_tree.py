@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from base.reading import Unavailable
-from runners.host.processes import (
+from pinstudy.base.reading import Unavailable
+from pinstudy.runners.host.processes import (
     Task,
     children_of,
     ignores_children,
@@ -25,7 +25,7 @@ from runners.host.processes import (
     run_time_s,
     texts_of_threads,
 )
-from runners.host.tree import TEXT_LIMIT, Tree
+from pinstudy.runners.host.tree import TEXT_LIMIT, Tree
 from tests.runners.proc_trees import process, stat_line
 
 PATH = "/sys/devices/value"

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from base.decoding import decoded
-from base.errors import StudyError, UserError
-from base.units import duration
-from runners.host.software import find_program
-from runners.latency.measure import (
+from pinstudy.base.decoding import decoded
+from pinstudy.base.errors import StudyError, UserError
+from pinstudy.base.units import duration
+from pinstudy.runners.host.software import find_program
+from pinstudy.runners.latency.measure import (
     PROGRAM,
     LatencySettings,
     estimate_s,
@@ -24,7 +24,7 @@ from runners.latency.measure import (
     plan_of,
     write_latency,
 )
-from runners.latency.pairs import (
+from pinstudy.runners.latency.pairs import (
     PAIRS_OF_A_CLASS,
     PAIRS_OF_A_CPU,
     LatencyPlan,
@@ -33,15 +33,15 @@ from runners.latency.pairs import (
     plan_lines,
     plan_pairs,
 )
-from runners.node.discovery import read_topology
-from runners.node.node import Node, open_node
-from runners.node.topology import (
+from pinstudy.runners.node.discovery import read_topology
+from pinstudy.runners.node.node import Node, open_node
+from pinstudy.runners.node.topology import (
     ACROSS_PACKAGES,
     SHARED_L2,
     SHARED_L3,
     Topology,
 )
-from runners.records.latency_file import LatencyFile, Method
+from pinstudy.runners.records.latency_file import LatencyFile, Method
 from tests.analysis.latency.made_latency import PLANTED, content_of
 from tests.runners.topologies import topology
 from tests.support.machines import NUMA_BIG

@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from base.reading import Reading, Unavailable
-from runners.measure.energy.cores import (
+from pinstudy.base.reading import Reading, Unavailable
+from pinstudy.runners.measure.energy.cores import (
     CoreCounters,
     CoreMeter,
     find_core_counters,
@@ -24,18 +24,18 @@ from runners.measure.energy.cores import (
     read_core_joules,
     try_cores,
 )
-from runners.measure.energy.perf import (
+from pinstudy.runners.measure.energy.perf import (
     PerfMeter,
     PowerPmu,
     find_power_pmu,
     permission_problem,
     read_joules,
 )
-from runners.measure.perf.events import PerfPermission, perf_command, read_permission
-from runners.measure.perf.stat import PerfStat
-from runners.node.discovery import read_topology
-from runners.records.energy import PERF_EVENTS
-from runners.records.perf.output import parse_perf_output
+from pinstudy.runners.measure.perf.events import PerfPermission, perf_command, read_permission
+from pinstudy.runners.measure.perf.stat import PerfStat
+from pinstudy.runners.node.discovery import read_topology
+from pinstudy.runners.records.energy import PERF_EVENTS
+from pinstudy.runners.records.perf.output import parse_perf_output
 from tests.runners.fake_commands import install
 from tests.runners.power_pmu_trees import (
     NO_CAPABILITIES,
@@ -136,8 +136,8 @@ def test_real_perf_counts_a_cpu_only_while_it_is_told_to() -> None:
 def test_real_perf_ends_with_whoever_started_it() -> None:
     code = (
         "import sys, time\n"
-        "from runners.measure.perf.events import perf_command\n"
-        "from runners.measure.perf.stat import PerfStat\n"
+        "from pinstudy.runners.measure.perf.events import perf_command\n"
+        "from pinstudy.runners.measure.perf.stat import PerfStat\n"
         f"command = perf_command({real_perf()!r}, 'cpu-clock')\n"
         f"stat = PerfStat(command, ('-C', '{CPU}'), cat=True)\n"
         "print(stat._process.pid, flush=True); time.sleep(600)"

@@ -16,15 +16,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from base.reading import Reading, Unavailable
-from configs.settings import AS_IT_IS, settings_of
-from configs.study import IdlePower
-from runners.host.tree import Tree
-from runners.measure.energy.idle import IdleMeasurements
-from runners.measure.energy.power_limit_note import power_limit_note
-from runners.measure.energy.powercap import PowercapMeter, Zones, find_zones
-from runners.measure.energy.source import EnergySource, choose_energy, no_energy
-from runners.records.energy import DOMAINS, FIELDS
+from pinstudy.base.reading import Reading, Unavailable
+from pinstudy.configs.settings import AS_IT_IS, settings_of
+from pinstudy.configs.study import IdlePower
+from pinstudy.runners.host.tree import Tree
+from pinstudy.runners.measure.energy.idle import IdleMeasurements
+from pinstudy.runners.measure.energy.power_limit_note import power_limit_note
+from pinstudy.runners.measure.energy.powercap import PowercapMeter, Zones, find_zones
+from pinstudy.runners.measure.energy.source import EnergySource, choose_energy, no_energy
+from pinstudy.runners.records.energy import DOMAINS, FIELDS
 from tests.runners.power_pmu_trees import (
     NO_CAPABILITIES,
     install_failing_perf,

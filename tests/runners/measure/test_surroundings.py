@@ -15,10 +15,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from analysis.records.runs import read_runs
-from base.reading import Reading, Unavailable
-from runners.host.tree import Tree
-from runners.measure.conditions.cpu_time import (
+from pinstudy.analysis.records.runs import read_runs
+from pinstudy.base.reading import Reading, Unavailable
+from pinstudy.runners.host.tree import Tree
+from pinstudy.runners.measure.conditions.cpu_time import (
     BusyMeter,
     CpuTimes,
     ForeignTasksMeter,
@@ -26,10 +26,10 @@ from runners.measure.conditions.cpu_time import (
     foreign_time,
     parse_stat,
 )
-from runners.measure.conditions.surroundings import Surroundings, read_load
-from runners.measure.conditions.suspend import ClockWatch, Moment
-from runners.measure.conditions.throttling import NO_COUNTERS, QuotaMeter, ThrottleMeter
-from runners.node.node import open_node
+from pinstudy.runners.measure.conditions.surroundings import Surroundings, read_load
+from pinstudy.runners.measure.conditions.suspend import ClockWatch, Moment
+from pinstudy.runners.measure.conditions.throttling import NO_COUNTERS, QuotaMeter, ThrottleMeter
+from pinstudy.runners.node.node import open_node
 from tests.runners.proc_trees import process
 from tests.runners.sensor_trees import TWO_PACKAGES, hwmon, throttle
 from tests.runners.study.made_node import Quiet

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from base.reading import Reading
-from configs.study import TemperatureGate
-from runners.host.tree import Tree
-from runners.measure.conditions.temperature import NO_SENSOR, Gate, Thermometer
-from runners.node.topology import Topology
+from pinstudy.base.reading import Reading
+from pinstudy.configs.study import TemperatureGate
+from pinstudy.runners.host.tree import Tree
+from pinstudy.runners.measure.conditions.temperature import NO_SENSOR, Gate, Thermometer
+from pinstudy.runners.node.topology import Topology
 from tests.runners.sensor_trees import ONE_PACKAGE, TWO_PACKAGES, hwmon, zone
 from tests.support.trees import write
 

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from base.cpulist import format_cpulist
-from base.errors import UserError
-from configs.core_kinds import KIND_ORDER
-from runners.node.core_kinds.declared import parse_kinds
-from runners.node.discovery import read_topology
-from runners.node.topology import Topology, topology_json
+from pinstudy.base.cpulist import format_cpulist
+from pinstudy.base.errors import UserError
+from pinstudy.configs.core_kinds import KIND_ORDER
+from pinstudy.runners.node.core_kinds.declared import parse_kinds
+from pinstudy.runners.node.discovery import read_topology
+from pinstudy.runners.node.topology import Topology, topology_json
 from tests.support.machines import (
     AMD_ZEN4,
     AMD_ZEN5,

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from msgspec import to_builtins
 
-from base.decoding import decoded
-from runners.node.instruction_sets import flags_of
-from runners.node.node import Node, open_node, read_state
-from runners.node.node_files import save_node, save_picture
-from runners.records.node_file import NodeFile
+from pinstudy.base.decoding import decoded
+from pinstudy.runners.node.instruction_sets import flags_of
+from pinstudy.runners.node.node import Node, open_node, read_state
+from pinstudy.runners.node.node_files import save_node, save_picture
+from pinstudy.runners.records.node_file import NodeFile
 from tests.runners.fake_commands import install
 from tests.support.machines import INTEL, PSTATE, policy
 from tests.support.tools import need_tool

@@ -13,12 +13,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from base.errors import UserError
-from runners.doctor.report import EVERY_NAME, probe
-from runners.node import snapshot
-from runners.node.node import open_node, read_state
-from runners.node.snapshot import take_snapshot
-from runners.node.topology import topology_json
+from pinstudy.base.errors import UserError
+from pinstudy.runners.doctor.report import EVERY_NAME, probe
+from pinstudy.runners.node import snapshot
+from pinstudy.runners.node.node import open_node, read_state
+from pinstudy.runners.node.snapshot import take_snapshot
+from pinstudy.runners.node.topology import topology_json
 from tests.runners.powercap_trees import INTEL_CLIENT
 from tests.support.machines import intel_hybrid, l2, l3
 from tests.support.power_supplies import SUPPLIES, add_supply, unplug

@@ -7,11 +7,17 @@ from typing import Any
 
 import pytest
 
-from base.reading import Reading, Unavailable
-from runners.host.tree import Tree
-from runners.node.cpufreq import Cpufreq, dynamic_epp, dynamic_epp_off, governor_label, read_cpufreq
-from runners.node.node import open_node, read_state, state_changes
-from runners.node.power_supply import read_power_supply
+from pinstudy.base.reading import Reading, Unavailable
+from pinstudy.runners.host.tree import Tree
+from pinstudy.runners.node.cpufreq import (
+    Cpufreq,
+    dynamic_epp,
+    dynamic_epp_off,
+    governor_label,
+    read_cpufreq,
+)
+from pinstudy.runners.node.node import open_node, read_state, state_changes
+from pinstudy.runners.node.power_supply import read_power_supply
 from tests.support.machines import INTEL, policy
 from tests.support.power_supplies import add_supply, plug_in, unplug
 from tests.support.trees import CPU, Machine, build_tree, singles, write

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from base.cpulist import format_cpulist, parse_cpulist
-from base.errors import UserError
-from runners.node.discovery import read_topology
-from runners.node.topology import (
+from pinstudy.base.cpulist import format_cpulist, parse_cpulist
+from pinstudy.base.errors import UserError
+from pinstudy.runners.node.discovery import read_topology
+from pinstudy.runners.node.topology import (
     ACROSS_PACKAGES,
     SAME_NODE,
     SAME_PACKAGE,

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from runners.execution import outcome
-from runners.execution.execute import Observation
-from runners.placement.thread_placement import Expected
+from pinstudy.runners.execution import outcome
+from pinstudy.runners.execution.execute import Observation
+from pinstudy.runners.placement.thread_placement import Expected
 from tests.support.held import looks_counted
 from tests.support.programs import build_placed, run_placed
 from tests.support.studies import two_cpus

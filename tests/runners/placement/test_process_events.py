@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from runners.placement.process_events import ProcessEvents, is_answered
+from pinstudy.runners.placement.process_events import ProcessEvents, is_answered
 from tests.support.tools import ROOT, need_tool
 
 NUMBER = 0xFFFFFFFF
@@ -20,7 +20,7 @@ OWN, ANOTHERS = 0, 1
 FORK, NOTHING = 1, 0
 EVENTS_IN_A_NAMESPACE = """
 import os
-from runners.placement.process_events import ProcessEvents
+from pinstudy.runners.placement.process_events import ProcessEvents
 with ProcessEvents((os.getpid(),)) as events:
     print(events.unmet(()))
 """

@@ -14,11 +14,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runners.execution.execute import Harness, execute
-from runners.placement.libraries import MAX_PROCESSES, LoadedLibraries
-from runners.placement.sampler import LAST_LOOK_S, MAX_STAYS, TURN_S, Pace, PlacementSampler
-from runners.placement.thread_placement import Expected, Samples, prove
-from runners.plan.launch import Launch
+from pinstudy.runners.execution.execute import Harness, execute
+from pinstudy.runners.placement.libraries import MAX_PROCESSES, LoadedLibraries
+from pinstudy.runners.placement.sampler import (
+    LAST_LOOK_S,
+    MAX_STAYS,
+    TURN_S,
+    Pace,
+    PlacementSampler,
+)
+from pinstudy.runners.placement.thread_placement import Expected, Samples, prove
+from pinstudy.runners.plan.launch import Launch
 from tests.support.held import looks_counted
 from tests.support.programs import witness
 from tests.support.wait import HANG_S

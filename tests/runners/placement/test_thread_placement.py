@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runners.placement.team_placement import prove_teams
-from runners.placement.thread_placement import (
+from pinstudy.runners.placement.team_placement import prove_teams
+from pinstudy.runners.placement.thread_placement import (
     Expected,
     Proof,
     Samples,
@@ -22,7 +22,7 @@ from runners.placement.thread_placement import (
     settling_looks,
     surplus_team,
 )
-from runners.placement.thread_trace import Mask, Stay, ThreadTrace
+from pinstudy.runners.placement.thread_trace import Mask, Stay, ThreadTrace
 
 
 def trace(

@@ -10,16 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from base.errors import UserError
-from configs.app import Build, OwnPlacement
-from configs.mapping import Mapping
-from configs.study import AppChoice
-from configs.variables import SetVariable
-from runners.plan.case import Case, case_fields
-from runners.plan.command_line import build_launch, program_arguments
-from runners.plan.launch import Launch
-from runners.plan.mpi import multiple_programs, root_problem, started_ranks
-from runners.plan.plan import Plan, make_plan
+from pinstudy.base.errors import UserError
+from pinstudy.configs.app import Build, OwnPlacement
+from pinstudy.configs.mapping import Mapping
+from pinstudy.configs.study import AppChoice
+from pinstudy.configs.variables import SetVariable
+from pinstudy.runners.plan.case import Case, case_fields
+from pinstudy.runners.plan.command_line import build_launch, program_arguments
+from pinstudy.runners.plan.launch import Launch
+from pinstudy.runners.plan.mpi import multiple_programs, root_problem, started_ranks
+from pinstudy.runners.plan.plan import Plan, make_plan
 from tests.runners.cases import DEMO, LIBGOMP, PCORES_PIN, PCORES_SET, SMALL, UNPINNED, case, study
 from tests.runners.topologies import topology
 

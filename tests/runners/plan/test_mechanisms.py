@@ -8,14 +8,14 @@ from dataclasses import replace
 
 import pytest
 
-from base.cpulist import parse_cpulist
-from configs.app import App, Build, OwnPlacement
-from configs.mapping import Mapping
-from configs.mechanisms import KNOWN
-from runners.node.topology import CoreKind, Topology
-from runners.plan.mechanism import check_mechanism, choose_mechanism
-from runners.plan.mechanisms import MECHANISMS, mechanism_of
-from runners.plan.selection import CannotMapError
+from pinstudy.base.cpulist import parse_cpulist
+from pinstudy.configs.app import App, Build, OwnPlacement
+from pinstudy.configs.mapping import Mapping
+from pinstudy.configs.mechanisms import KNOWN
+from pinstudy.runners.node.topology import CoreKind, Topology
+from pinstudy.runners.plan.mechanism import check_mechanism, choose_mechanism
+from pinstudy.runners.plan.mechanisms import MECHANISMS, mechanism_of
+from pinstudy.runners.plan.selection import CannotMapError
 from tests.runners.cases import DEMO, case
 from tests.runners.topologies import (
     core_ultra_7_164u,

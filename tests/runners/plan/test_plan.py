@@ -13,18 +13,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from base.cpulist import parse_cpulist
-from configs.app import App, Check
-from configs.library import load_study
-from configs.mapping import Mapping
-from configs.repetitions import Race
-from configs.settings import SettingFactors, Settings
-from configs.study import AppChoice, CoRunner, Exclusion, Study, Vm
-from runners.node.topology import Topology
-from runners.plan.case import Case, case_fields
-from runners.plan.engines.guest import Vcpus
-from runners.plan.plan import Plan, make_plan
-from runners.study.agenda import compared_with
+from pinstudy.base.cpulist import parse_cpulist
+from pinstudy.configs.app import App, Check
+from pinstudy.configs.library import load_study
+from pinstudy.configs.mapping import Mapping
+from pinstudy.configs.repetitions import Race
+from pinstudy.configs.settings import SettingFactors, Settings
+from pinstudy.configs.study import AppChoice, CoRunner, Exclusion, Study, Vm
+from pinstudy.runners.node.topology import Topology
+from pinstudy.runners.plan.case import Case, case_fields
+from pinstudy.runners.plan.engines.guest import Vcpus
+from pinstudy.runners.plan.plan import Plan, make_plan
+from pinstudy.runners.study.agenda import compared_with
 from tests.runners.cases import (
     DEMO,
     ECORES_PIN,

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.results.turns import Made, are_in_turn
-from runners.plan.case import Case
-from runners.plan.runs import Forecast, PlannedRun, plan_groups, plan_order
-from runners.records.race_state import OVERHEAD_S
+from pinstudy.analysis.results.turns import Made, are_in_turn
+from pinstudy.runners.plan.case import Case
+from pinstudy.runners.plan.runs import Forecast, PlannedRun, plan_groups, plan_order
+from pinstudy.runners.records.race_state import OVERHEAD_S
 from tests.runners.cases import DEMO, SMALL, case
 
 CASES = ["a", "b", "c", "d", "e"]

@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from configs.mapping import SELECTIONS, Mapping
-from runners.node.discovery import read_topology
-from runners.node.topology import Topology
-from runners.plan.ranks import rank_cpus
-from runners.plan.selection import CannotMapError, describe, resolve_cpus
+from pinstudy.configs.mapping import SELECTIONS, Mapping
+from pinstudy.runners.node.discovery import read_topology
+from pinstudy.runners.node.topology import Topology
+from pinstudy.runners.plan.ranks import rank_cpus
+from pinstudy.runners.plan.selection import CannotMapError, describe, resolve_cpus
 from tests.runners.topologies import (
     core_ultra_7_164u,
     i9_14900k_without_smt,

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from runners.node.topology import CoreKind
-from runners.prove.bench import Seen
-from runners.prove.counting import OfKind
-from runners.records.perf.counters import read_counters
-from runners.records.perf.output import parse_perf_output
+from pinstudy.runners.node.topology import CoreKind
+from pinstudy.runners.prove.bench import Seen
+from pinstudy.runners.prove.counting import OfKind
+from pinstudy.runners.records.perf.counters import read_counters
+from pinstudy.runners.records.perf.output import parse_perf_output
 
 P = CoreKind("P", (0, 1, 2, 3), "a test's")
 E = CoreKind("E", (4, 5, 6, 7), "a test's")

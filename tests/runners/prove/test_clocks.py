@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from base.errors import StudyError
-from runners.host.tree import Tree
-from runners.node.cpufreq import read_cpufreq
-from runners.node.node import open_node
-from runners.prove.bench import Seen
-from runners.prove.clocks import Setup, Tried, journaled, judge_setups, setups
-from runners.settings.journal import STUDY, Journal, state_folder
-from runners.settings.setting import SettingFile
+from pinstudy.base.errors import StudyError
+from pinstudy.runners.host.tree import Tree
+from pinstudy.runners.node.cpufreq import read_cpufreq
+from pinstudy.runners.node.node import open_node
+from pinstudy.runners.prove.bench import Seen
+from pinstudy.runners.prove.clocks import Setup, Tried, journaled, judge_setups, setups
+from pinstudy.runners.settings.journal import STUDY, Journal, state_folder
+from pinstudy.runners.settings.setting import SettingFile
 from tests.runners.prove.seen import of_kind
 from tests.support.trees import CPU, build_tree
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from base.reading import Unavailable
-from runners.host.tree import Tree
-from runners.node.topology import Cache
-from runners.prove.bench import Seen
-from runners.prove.counting import (
+from pinstudy.base.reading import Unavailable
+from pinstudy.runners.host.tree import Tree
+from pinstudy.runners.node.topology import Cache
+from pinstudy.runners.prove.bench import Seen
+from pinstudy.runners.prove.counting import (
     EVENTS_AT_ONCE,
     OfKind,
     far_bytes,
@@ -25,10 +25,10 @@ from runners.prove.counting import (
     judge_sum,
     judge_switches,
 )
-from runners.records.instruments import Finding
-from runners.records.perf.counters import read_counters
-from runners.records.perf.output import parse_perf_output
-from runners.records.perf.scaling import CANNOT_BE
+from pinstudy.runners.records.instruments import Finding
+from pinstudy.runners.records.perf.counters import read_counters
+from pinstudy.runners.records.perf.output import parse_perf_output
+from pinstudy.runners.records.perf.scaling import CANNOT_BE
 from tests.runners.prove.seen import KINDS, chain, of_kind, rows, seen, started
 from tests.runners.topologies import topology
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from runners.prove.bench import Seen
-from runners.prove.heat import judge_heat
-from runners.prove.power import (
+from pinstudy.runners.prove.bench import Seen
+from pinstudy.runners.prove.heat import judge_heat
+from pinstudy.runners.prove.power import (
     LOADS,
     TIMES_S,
     Joules,
@@ -19,7 +19,7 @@ from runners.prove.power import (
     judge_energy,
     judge_kinds,
 )
-from runners.records.instruments import Finding
+from pinstudy.runners.records.instruments import Finding
 from tests.runners.prove.seen import of_kind
 
 # Watts of each load.

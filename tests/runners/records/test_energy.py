@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from base.reading import Reading, Unavailable
-from runners.records.energy import FIELDS, domain_fields, powers, run_figures
-from runners.records.placed_runs import ObservedTeam, PlacedRuns, observed_team, verdict_of
+from pinstudy.base.reading import Reading, Unavailable
+from pinstudy.runners.records.energy import FIELDS, domain_fields, powers, run_figures
+from pinstudy.runners.records.placed_runs import ObservedTeam, PlacedRuns, observed_team, verdict_of
 
 ENERGY = Reading({"energy_pkg_j": 300.0, "energy_window_s": 2.5, "energy_source": "powercap"})
 NO_ENERGY = Reading({}, {"energy_pkg_j": "no permission"})

@@ -10,14 +10,19 @@ from typing import Any
 import pytest
 from msgspec import structs, to_builtins
 
-from base.errors import UserError
-from configs.library import load_study
-from runners.node.node import open_node
-from runners.records.instruments import FILE_NAME, Finding, Proof, parse, read_proof
-from runners.records.kept_facts import EnvironmentFacts, ProgramFacts, kept_facts, what_changed
-from runners.records.record import SCHEMA
-from runners.records.shard import Shard
-from runners.study.history import read_history
+from pinstudy.base.errors import UserError
+from pinstudy.configs.library import load_study
+from pinstudy.runners.node.node import open_node
+from pinstudy.runners.records.instruments import FILE_NAME, Finding, Proof, parse, read_proof
+from pinstudy.runners.records.kept_facts import (
+    EnvironmentFacts,
+    ProgramFacts,
+    kept_facts,
+    what_changed,
+)
+from pinstudy.runners.records.record import SCHEMA
+from pinstudy.runners.records.shard import Shard
+from pinstudy.runners.study.history import read_history
 from tests.support.trees import CPU, Machine, build_tree, write
 
 STUDY = load_study("quick")

@@ -14,12 +14,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from base.errors import UserError
-from configs.library import load_study
-from runners.batch.completed import read_completed
-from runners.records.line import ALTERED, TORN, SchemaError, line_of, record_in, sealed
-from runners.records.reader import LONGEST_LINE, read_lines, read_records, shards_of
-from runners.records.record import NAMES, SCHEMA, STANDS_FOR
+from pinstudy.base.errors import UserError
+from pinstudy.configs.library import load_study
+from pinstudy.runners.batch.completed import read_completed
+from pinstudy.runners.records.line import ALTERED, TORN, SchemaError, line_of, record_in, sealed
+from pinstudy.runners.records.reader import LONGEST_LINE, read_lines, read_records, shards_of
+from pinstudy.runners.records.record import NAMES, SCHEMA, STANDS_FOR
 from tests.support import results
 from tests.support.ordinary_user import open_folder, ordinary_user
 from tools.record_schema import write_schema

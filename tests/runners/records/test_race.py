@@ -12,10 +12,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from configs.repetitions import ANY
-from configs.repetitions import Race as Rule
-from runners.records.race.race import Race, most_runs
-from runners.records.race_state import (
+from pinstudy.configs.repetitions import ANY
+from pinstudy.configs.repetitions import Race as Rule
+from pinstudy.runners.records.race.race import Race, most_runs
+from pinstudy.runners.records.race_state import (
     DECISIONS,
     WHYS,
     Eliminated,

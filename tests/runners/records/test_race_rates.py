@@ -19,11 +19,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from analysis.published import publication
-from analysis.statistics.difference import Difference
 from benchmarks.noise import races
-from configs.repetitions import Race as Rule
-from runners.records.race.confirmation import (
+from pinstudy.analysis.published import publication
+from pinstudy.analysis.statistics.difference import Difference
+from pinstudy.configs.repetitions import Race as Rule
+from pinstudy.runners.records.race.confirmation import (
     ALPHA,
     EARLY_ALPHA,
     InterimAnalysis,
@@ -33,8 +33,8 @@ from runners.records.race.confirmation import (
     p_of_mean,
     typical_gain,
 )
-from runners.records.race.race import Race, replay
-from runners.records.race_state import Key, RaceRun, RaceState
+from pinstudy.runners.records.race.race import Race, replay
+from pinstudy.runners.records.race_state import Key, RaceRun, RaceState
 
 MARGIN = math.log1p(0.01)
 # What a block has in common: the machine's temperature, other users.

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from base.errors import StoppedError, StudyError, UserError
-from runners.records.line import TORN, InvalidLine, line_of
-from runners.records.reader import LONGEST_LINE, read_lines, read_records
-from runners.records.record import SCHEMA
-from runners.records.shard import LATE, Shard
+from pinstudy.base.errors import StoppedError, StudyError, UserError
+from pinstudy.runners.records.line import TORN, InvalidLine, line_of
+from pinstudy.runners.records.reader import LONGEST_LINE, read_lines, read_records
+from pinstudy.runners.records.record import SCHEMA
+from pinstudy.runners.records.shard import LATE, Shard
 from tests.support.limits import files_of_at_most
 from tests.support.ordinary_user import open_folder, ordinary_user
 from tests.support.tools import missing

@@ -18,11 +18,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from base.text import safe_name
-from runners.host.processes import parse_task
-from runners.measure.perf.events import read_core_pmus
-from runners.root.perfs import check_events
-from runners.settings.registry import POLICY_FILES
+from pinstudy.base.text import safe_name
+from pinstudy.runners.host.processes import parse_task
+from pinstudy.runners.measure.perf.events import read_core_pmus
+from pinstudy.runners.root.perfs import check_events
+from pinstudy.runners.settings.registry import POLICY_FILES
 from tests.pinstudy.hybrid_namespace import CPUFREQ, Namespace, hybrid_namespace
 from tests.support.ordinary_user import NOBODY, open_folder, users_pinstudy
 from tests.support.processes import alive, descendants, name_of, roots_part_of
@@ -35,9 +35,9 @@ from tests.support.wait import until
 ASKING = """
 import json, os, socket, subprocess, sys
 sys.path[0] = sys.argv[1]
-from base.errors import UserError
-from runners.host import privileges
-from runners.root.server import serve
+from pinstudy.base.errors import UserError
+from pinstudy.runners.host import privileges
+from pinstudy.runners.root.server import serve
 privileges.drop_privileges(serve)
 helper = privileges.root_helper()
 for line in sys.stdin:

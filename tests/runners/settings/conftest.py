@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from runners.settings.journal import unlock_state
+from pinstudy.runners.settings.journal import unlock_state
 from tests.support.machines import INTEL, PSTATE, policy
 from tests.support.trees import Machine, build_tree, singles
 

@@ -14,9 +14,9 @@ import random
 import sys
 from pathlib import Path
 
-from configs.settings import Settings, settings_of
-from runners.node.discovery import read_topology
-from runners.settings.node_settings import NodeSettings
+from pinstudy.configs.settings import Settings, settings_of
+from pinstudy.runners.node.discovery import read_topology
+from pinstudy.runners.settings.node_settings import NodeSettings
 from tests.support.governors import GovernorsAlone
 from tests.support.trees import CPU, write
 

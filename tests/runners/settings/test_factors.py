@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from base.reading import Unavailable
-from configs.settings import AS_IT_IS, NAMES, settings_of
-from configs.site import GovernorRule, SchedulerRule, Site
-from runners.host.tree import Tree
-from runners.node.discovery import read_topology
-from runners.node.node import state_changes
-from runners.settings.files import put_in_force, read_scaling
-from runners.settings.node_settings import NodeSettings
-from runners.settings.registry import FACTORS, is_valid
-from runners.settings.setting import SettingFile
+from pinstudy.base.reading import Unavailable
+from pinstudy.configs.settings import AS_IT_IS, NAMES, settings_of
+from pinstudy.configs.site import GovernorRule, SchedulerRule, Site
+from pinstudy.runners.host.tree import Tree
+from pinstudy.runners.node.discovery import read_topology
+from pinstudy.runners.node.node import state_changes
+from pinstudy.runners.settings.files import put_in_force, read_scaling
+from pinstudy.runners.settings.node_settings import NodeSettings
+from pinstudy.runners.settings.registry import FACTORS, is_valid
+from pinstudy.runners.settings.setting import SettingFile
 from tests.runners.settings.factors import (
     CACHE_AWARE,
     ENERGY_AWARE,

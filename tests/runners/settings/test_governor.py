@@ -14,12 +14,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from configs.site import GovernorRule
-from runners.host.tree import Tree
-from runners.node.discovery import read_topology
-from runners.node.node import open_node
-from runners.settings.journal import STUDY, Journal, new_entry, state_folder
-from runners.settings.recovery import restore
+from pinstudy.configs.site import GovernorRule
+from pinstudy.runners.host.tree import Tree
+from pinstudy.runners.node.discovery import read_topology
+from pinstudy.runners.node.node import open_node
+from pinstudy.runners.settings.journal import STUDY, Journal, new_entry, state_folder
+from pinstudy.runners.settings.recovery import restore
 from tests.runners.settings.conftest import NODE
 from tests.runners.settings.factors import put_back, text
 from tests.support.governors import BY_PINSTUDY, GovernorsAlone
@@ -139,7 +139,7 @@ SITE = """
 import sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
-from base.cpulist import parse_cpulist
+from pinstudy.base.cpulist import parse_cpulist
 root, governor, cpus = Path(sys.argv[2]), *sys.argv[3:]
 if governor == "ondemand":
     sys.exit("ondemand is not allowed at this site")

@@ -19,13 +19,20 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 
-from base.errors import StudyError, UserError
-from runners.host.lock import node_lock
-from runners.host.tree import BOOT_ID, Tree
-from runners.settings.journal import STUDY, TUNE, Journal, new_entry, open_journal, state_folder
-from runners.settings.recovery import restore, restore_after_crash
-from runners.settings.setting import SettingFile
-from runners.settings.tune import changes_of, tune
+from pinstudy.base.errors import StudyError, UserError
+from pinstudy.runners.host.lock import node_lock
+from pinstudy.runners.host.tree import BOOT_ID, Tree
+from pinstudy.runners.settings.journal import (
+    STUDY,
+    TUNE,
+    Journal,
+    new_entry,
+    open_journal,
+    state_folder,
+)
+from pinstudy.runners.settings.recovery import restore, restore_after_crash
+from pinstudy.runners.settings.setting import SettingFile
+from pinstudy.runners.settings.tune import changes_of, tune
 from tests.runners.settings.factors import all_settings, distinct_settings, text
 from tests.support.ordinary_user import NOBODY, open_folder, user_without_account
 from tests.support.tools import ROOT

@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from configs.settings import AS_IT_IS, settings_of
-from configs.site import SchedulerRule, Site
-from runners.node.discovery import read_topology
-from runners.settings import sched_ext, sched_ext_loading
-from runners.settings.journal import STUDY, open_journal
-from runners.settings.node_settings import NodeSettings
-from runners.settings.recovery import restore
+from pinstudy.configs.settings import AS_IT_IS, settings_of
+from pinstudy.configs.site import SchedulerRule, Site
+from pinstudy.runners.node.discovery import read_topology
+from pinstudy.runners.settings import sched_ext, sched_ext_loading
+from pinstudy.runners.settings.journal import STUDY, open_journal
+from pinstudy.runners.settings.node_settings import NodeSettings
+from pinstudy.runners.settings.recovery import restore
 from tests.runners.settings.factors import ENERGY_AWARE, ITMT, put_back, text
 from tests.support.processes import children, wait_until_gone
 from tests.support.studies import write_program

@@ -6,17 +6,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from base.reading import Reading
-from runners.execution.collectors import Collectors
-from runners.execution.execute import Observation
-from runners.measure.energy.idle import IdleMeasurements
-from runners.measure.energy.source import no_energy
-from runners.plan.case import Case
-from runners.plan.launch import Launch
-from runners.plan.runs import PlannedRun
-from runners.records.race_state import Eliminated
-from runners.records.record import SCHEMA
-from runners.study.runner import NodeControl
+from pinstudy.base.reading import Reading
+from pinstudy.runners.execution.collectors import Collectors
+from pinstudy.runners.execution.execute import Observation
+from pinstudy.runners.measure.energy.idle import IdleMeasurements
+from pinstudy.runners.measure.energy.source import no_energy
+from pinstudy.runners.plan.case import Case
+from pinstudy.runners.plan.launch import Launch
+from pinstudy.runners.plan.runs import PlannedRun
+from pinstudy.runners.records.race_state import Eliminated
+from pinstudy.runners.records.record import SCHEMA
+from pinstudy.runners.study.runner import NodeControl
 
 
 class MadeNode(NodeControl):

@@ -13,13 +13,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from base.errors import StudyError
-from configs.repetitions import Decide, Race, looks_of
-from runners.plan.case import SkippedCase
-from runners.plan.plan import Plan
-from runners.plan.runs import PlannedRun
-from runners.records.race_state import OVERHEAD_S, Eliminated
-from runners.study.agenda import (
+from pinstudy.base.errors import StudyError
+from pinstudy.configs.repetitions import Decide, Race, looks_of
+from pinstudy.runners.plan.case import SkippedCase
+from pinstudy.runners.plan.plan import Plan
+from pinstudy.runners.plan.runs import PlannedRun
+from pinstudy.runners.records.race_state import OVERHEAD_S, Eliminated
+from pinstudy.runners.study.agenda import (
     NO_LISTENER,
     Agenda,
     Listener,
@@ -28,8 +28,8 @@ from runners.study.agenda import (
     entrants_of,
     shuffled,
 )
-from runners.study.history import History
-from runners.study.time_budget import TimeBudget, TimeIsUpError
+from pinstudy.runners.study.history import History
+from pinstudy.runners.study.time_budget import TimeBudget, TimeIsUpError
 from tests.runners.cases import PUBLISHED, case, study
 
 Record = dict[str, Any]

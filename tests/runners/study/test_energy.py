@@ -15,23 +15,23 @@ from typing import Any
 
 import pytest
 
-from base.cpulist import format_cpulist
-from configs.app import App, Build
-from configs.settings import SettingFactors
-from configs.study import AppChoice, IdlePower, Study, TemperatureGate
-from runners.execution.collectors import Collectors, LocalEngine
-from runners.measure.conditions.suspend import ClockWatch
-from runners.node.node import Node, open_node
-from runners.plan.case import Case
-from runners.plan.command_line import build_launch
-from runners.plan.plan import Plan, make_plan
-from runners.records.race_state import OVERHEAD_S
-from runners.records.reader import read_records
-from runners.records.shard import Shard
-from runners.study.agenda import agenda_of
-from runners.study.history import read_history
-from runners.study.machine import WHOLE_STUDY
-from runners.study.runner import Runner
+from pinstudy.base.cpulist import format_cpulist
+from pinstudy.configs.app import App, Build
+from pinstudy.configs.settings import SettingFactors
+from pinstudy.configs.study import AppChoice, IdlePower, Study, TemperatureGate
+from pinstudy.runners.execution.collectors import Collectors, LocalEngine
+from pinstudy.runners.measure.conditions.suspend import ClockWatch
+from pinstudy.runners.node.node import Node, open_node
+from pinstudy.runners.plan.case import Case
+from pinstudy.runners.plan.command_line import build_launch
+from pinstudy.runners.plan.plan import Plan, make_plan
+from pinstudy.runners.records.race_state import OVERHEAD_S
+from pinstudy.runners.records.reader import read_records
+from pinstudy.runners.records.shard import Shard
+from pinstudy.runners.study.agenda import agenda_of
+from pinstudy.runners.study.history import read_history
+from pinstudy.runners.study.machine import WHOLE_STUDY
+from pinstudy.runners.study.runner import Runner
 from tests.runners import cases
 from tests.runners.power_pmu_trees import add_core_pmu, core_row, install_perf
 from tests.runners.powercap_trees import INTEL_CLIENT, powercap_tree, zone_folder

@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 
-from configs.app import App, Build, Check, Size
-from runners.node.node import open_node
-from runners.plan.case import ON_NODE, Case, Engine
-from runners.plan.command_line import build_launch
-from runners.plan.engines.guest import Vcpus
-from runners.plan.launch import Launch
-from runners.plan.plan import Plan
-from runners.study.extras import SCHEMA, ContendedLines
+from pinstudy.configs.app import App, Build, Check, Size
+from pinstudy.runners.node.node import open_node
+from pinstudy.runners.plan.case import ON_NODE, Case, Engine
+from pinstudy.runners.plan.command_line import build_launch
+from pinstudy.runners.plan.engines.guest import Vcpus
+from pinstudy.runners.plan.launch import Launch
+from pinstudy.runners.plan.plan import Plan
+from pinstudy.runners.study.extras import SCHEMA, ContendedLines
 from tests.runners import cases
 from tests.runners.c2c_recordings import need_perf
 from tests.runners.fake_commands import install

@@ -10,19 +10,19 @@ from typing import Any
 
 import pytest
 
-from base.errors import StoppedError, StudyError, UserError
-from base.text import one_line
-from configs.library import load_study
-from configs.settings import settings_of
-from runners.host.tree import Tree
-from runners.records.line import line_of
-from runners.records.reader import read_lines, shards_of
-from runners.records.record import SCHEMA
-from runners.records.shard import Shard
-from runners.settings.journal import boot_id_of
-from runners.study.crash_notice import SUFFIX, attempt_marker, ended_attempts
-from runners.study.earlier_settings import EarlierSettings
-from runners.study.history import ShardLines, read_history
+from pinstudy.base.errors import StoppedError, StudyError, UserError
+from pinstudy.base.text import one_line
+from pinstudy.configs.library import load_study
+from pinstudy.configs.settings import settings_of
+from pinstudy.runners.host.tree import Tree
+from pinstudy.runners.records.line import line_of
+from pinstudy.runners.records.reader import read_lines, shards_of
+from pinstudy.runners.records.record import SCHEMA
+from pinstudy.runners.records.shard import Shard
+from pinstudy.runners.settings.journal import boot_id_of
+from pinstudy.runners.study.crash_notice import SUFFIX, attempt_marker, ended_attempts
+from pinstudy.runners.study.earlier_settings import EarlierSettings
+from pinstudy.runners.study.history import ShardLines, read_history
 from tests.runners.cases import case
 from tests.support.limits import files_of_at_most, no_more_files
 

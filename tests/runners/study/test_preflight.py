@@ -10,12 +10,12 @@ from typing import Any, cast
 
 import pytest
 
-from base.errors import UserError
-from configs.site import GovernorRule, Site
-from runners.node.node import Node, open_node, whole_node
-from runners.settings.node_settings import NodeSettings
-from runners.study.preflight import Preflight
-from runners.study.runner import NodeControl
+from pinstudy.base.errors import UserError
+from pinstudy.configs.site import GovernorRule, Site
+from pinstudy.runners.node.node import Node, open_node, whole_node
+from pinstudy.runners.settings.node_settings import NodeSettings
+from pinstudy.runners.study.preflight import Preflight
+from pinstudy.runners.study.runner import NodeControl
 from tests.runners.cases import case
 from tests.support.machines import INTEL, PSTATE, policy
 from tests.support.studies import two_cpus

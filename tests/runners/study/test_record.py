@@ -15,27 +15,27 @@ from typing import Any
 
 import pytest
 
-from base.reading import Reading
-from configs.app import Check, Metric, Size
-from configs.study import AppChoice
-from runners.execution.witness import Ending
-from runners.node.node import open_node
-from runners.node.topology import flat_topology
-from runners.placement.thread_trace import Stay, ThreadTrace
-from runners.plan.case import loop_fields
-from runners.plan.launch import Launch
-from runners.plan.plan import Plan, make_plan
-from runners.plan.runs import PlannedRun
-from runners.records.disturbances import MORE_THREADS, disturbances
-from runners.records.line import line_of
-from runners.records.reader import read_records
-from runners.records.shard import Shard
-from runners.study.agenda import agenda_of
-from runners.study.history import History
-from runners.study.machine import WHOLE_STUDY
-from runners.study.record import run_record
-from runners.study.runner import Runner
-from runners.study.summary import PlanSummary
+from pinstudy.base.reading import Reading
+from pinstudy.configs.app import Check, Metric, Size
+from pinstudy.configs.study import AppChoice
+from pinstudy.runners.execution.witness import Ending
+from pinstudy.runners.node.node import open_node
+from pinstudy.runners.node.topology import flat_topology
+from pinstudy.runners.placement.thread_trace import Stay, ThreadTrace
+from pinstudy.runners.plan.case import loop_fields
+from pinstudy.runners.plan.launch import Launch
+from pinstudy.runners.plan.plan import Plan, make_plan
+from pinstudy.runners.plan.runs import PlannedRun
+from pinstudy.runners.records.disturbances import MORE_THREADS, disturbances
+from pinstudy.runners.records.line import line_of
+from pinstudy.runners.records.reader import read_records
+from pinstudy.runners.records.shard import Shard
+from pinstudy.runners.study.agenda import agenda_of
+from pinstudy.runners.study.history import History
+from pinstudy.runners.study.machine import WHOLE_STUDY
+from pinstudy.runners.study.record import run_record
+from pinstudy.runners.study.runner import Runner
+from pinstudy.runners.study.summary import PlanSummary
 from tests.runners import cases
 from tests.runners.study.made_node import MadeEngine, MadeNode, NothingBetween, Quiet, origin_of
 from tests.runners.study.test_energy import records, run, study_of

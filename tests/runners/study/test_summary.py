@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from configs.library import load_study
-from configs.overrides import Overrides
-from configs.repetitions import Race
-from configs.settings import SettingFactors
-from configs.study import IdlePower, Study, TemperatureGate
-from runners.study.history import History
-from runners.study.machine import open_machine
-from runners.study.remedy import remedy
-from runners.study.summary import PlanSummary
+from pinstudy.configs.library import load_study
+from pinstudy.configs.overrides import Overrides
+from pinstudy.configs.repetitions import Race
+from pinstudy.configs.settings import SettingFactors
+from pinstudy.configs.study import IdlePower, Study, TemperatureGate
+from pinstudy.runners.study.history import History
+from pinstudy.runners.study.machine import open_machine
+from pinstudy.runners.study.remedy import remedy
+from pinstudy.runners.study.summary import PlanSummary
 from tests.runners.power_pmu_trees import power_pmu_tree
 from tests.runners.powercap_trees import INTEL_CLIENT, powercap_tree
 from tests.support.trees import build_tree, write

@@ -17,11 +17,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from base.errors import UserError
-from runners.vm import host
-from runners.vm.boot_image import FOLDERS, MODULES, archive, in_order
-from runners.vm.host import INIT, QEMU, GuestHost, Kernel, check_memory, find_guest_host
-from runners.vm.vmlinux import decompressed, vmlinux
+from pinstudy.base.errors import UserError
+from pinstudy.runners.vm import host
+from pinstudy.runners.vm.boot_image import FOLDERS, MODULES, archive, in_order
+from pinstudy.runners.vm.host import INIT, QEMU, GuestHost, Kernel, check_memory, find_guest_host
+from pinstudy.runners.vm.vmlinux import decompressed, vmlinux
 from tests.support.ordinary_user import open_folder, ordinary_user
 from tests.support.studies import write_program
 from tests.support.tools import need_tool

@@ -19,22 +19,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from base.channel import Channel, ChannelError
-from base.decoding import complete, message_of
-from configs.study import Vm
-from runners.execution.execute import Observation
-from runners.execution.witness import Ending
-from runners.measure.conditions.cpu_time import HarnessCost
-from runners.placement.thread_trace import Stay, ThreadTrace
-from runners.plan.launch import Launch
-from runners.vm.guest import GuestPlan, console_problem, qemu_command
-from runners.vm.host import START, GuestHost, Kernel
-from runners.vm.protocol import (
+from pinstudy.base.channel import Channel, ChannelError
+from pinstudy.base.decoding import complete, message_of
+from pinstudy.configs.study import Vm
+from pinstudy.runners.execution.execute import Observation
+from pinstudy.runners.execution.witness import Ending
+from pinstudy.runners.measure.conditions.cpu_time import HarnessCost
+from pinstudy.runners.placement.thread_trace import Stay, ThreadTrace
+from pinstudy.runners.plan.launch import Launch
+from pinstudy.runners.vm.guest import GuestPlan, console_problem, qemu_command
+from pinstudy.runners.vm.host import START, GuestHost, Kernel
+from pinstudy.runners.vm.protocol import (
     greet_qemu,
     read_observation,
     start_cpus,
 )
-from runners.vm.run import CLOCK_READINGS, ClockReading, compare_clocks, read_clock
+from pinstudy.runners.vm.run import CLOCK_READINGS, ClockReading, compare_clocks, read_clock
 
 EMULATED = "no vmx or svm in /proc/cpuinfo"
 
@@ -383,7 +383,7 @@ def test_a_message_that_lacks_a_part_breaks_the_line() -> None:
 
 
 def test_a_qemu_that_hangs_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("runners.vm.protocol.QEMU_LIMIT_S", 0.0)
+    monkeypatch.setattr("pinstudy.runners.vm.protocol.QEMU_LIMIT_S", 0.0)
     ours, theirs = socket.socketpair()
     with ours, theirs, pytest.raises(ChannelError, match="did not answer within 0 s"):
         greet_qemu(Channel(ours.fileno()))
@@ -418,7 +418,7 @@ class HostClock:
 @pytest.fixture
 def host_clock(monkeypatch: pytest.MonkeyPatch) -> HostClock:
     made = HostClock()
-    monkeypatch.setattr("runners.vm.run.time", made)
+    monkeypatch.setattr("pinstudy.runners.vm.run.time", made)
     return made
 
 

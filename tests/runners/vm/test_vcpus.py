@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from base.cpulist import format_cpulist
-from configs.mapping import Mapping
-from runners.host.processes import CpuTime, read_cpu_time, tick_s
-from runners.plan.engines.guest import Vcpus
-from runners.vm.vcpus import Placing, VcpuSampler, place
+from pinstudy.base.cpulist import format_cpulist
+from pinstudy.configs.mapping import Mapping
+from pinstudy.runners.host.processes import CpuTime, read_cpu_time, tick_s
+from pinstudy.runners.plan.engines.guest import Vcpus
+from pinstudy.runners.vm.vcpus import Placing, VcpuSampler, place
 from tests.support.studies import two_cpus
 from tests.support.wait import until
 

@@ -1,14 +1,30 @@
-from spack_repo.pinstudy.packages.pinstudy_apps.package import PinstudyApps
+import pathlib
+
+from spack_repo.builtin.build_systems.python import PythonPackage
 
 from spack.package import *
 
 
-class Pinstudy(PinstudyApps):
+class Pinstudy(PythonPackage):
     """To pin or not to pin: measures which thread mapping pays on a node with P-cores and E-cores.
 
-    Installs the programs under study, and the command line that studies them.
+    Installs the command line, and the programs under study as one compiler builds them;
+    pinstudy-apps has those of a further one.
     """
 
+    # The checkout that this recipe is in.
+    git = pathlib.Path(__file__).resolve().parents[4].as_uri()
+
+    license("BSD-3-Clause")
+
+    version("main", branch="main")
+
+    depends_on("cxx", type="build")
+    depends_on("cmake@3.20:", type="build")
+    depends_on("gmake", type="build")
+    depends_on("cli11", type="build")
+    depends_on("nlohmann-json", type="build")
+    depends_on("py-scikit-build-core@0.10:", type="build")
     # The bounds are those of pyproject.toml.
     with default_args(type=("build", "run")):
         depends_on("python@3.10:")
@@ -24,12 +40,14 @@ class Pinstudy(PinstudyApps):
         depends_on("py-scipy@1.11:")
         depends_on("py-tabulate@0.9:")
 
-    def cmake_args(self):
-        return [
-            *super().cmake_args(),
-            self.define("PINSTUDY_PYTHON_TREE", True),
-            self.define("PINSTUDY_WITNESS", True),
-        ]
+    requires("%cxx=gcc", "%cxx=llvm", policy="one_of", msg="built with GCC or Clang")
+
+    def config_settings(self, spec, prefix):
+        return {
+            # Spack's compiler wrapper gives the target's -march.
+            "cmake.define.PINSTUDY_MARCH": "",
+            "cmake.define.PINSTUDY_OTHER_COMPILER": "OFF",
+        }
 
     @run_after("install")
     @on_package_attributes(run_tests=True)

@@ -34,7 +34,7 @@ class PinstudyApps(CMakePackage):
             self.define("PINSTUDY_MARCH", ""),
             self.define("PINSTUDY_WERROR", False),
             self.define("PINSTUDY_TESTS", self.run_tests),
-            self.define("PINSTUDY_PYTHON_TREE", False),
+            self.define("PINSTUDY_COMMAND", False),
             # The command's helper.
             self.define("PINSTUDY_WITNESS", False),
         ]

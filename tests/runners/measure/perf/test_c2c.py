@@ -13,16 +13,22 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from runners.measure.perf.c2c import NEEDS, kinds_sampled, line_bytes, read_recording, try_c2c
-from runners.measure.perf.c2c_samples import (
+from pinstudy.runners.measure.perf.c2c import (
+    NEEDS,
+    kinds_sampled,
+    line_bytes,
+    read_recording,
+    try_c2c,
+)
+from pinstudy.runners.measure.perf.c2c_samples import (
     MemorySample,
     NotUnderstoodError,
     contended_lines,
     lines_of,
     read_samples,
 )
-from runners.node.topology import CoreKind
-from runners.records.c2c_file import MAX_LINES
+from pinstudy.runners.node.topology import CoreKind
+from pinstudy.runners.records.c2c_file import MAX_LINES
 from tests.runners.c2c_recordings import Access, put_accesses, record_faults
 from tests.runners.fake_commands import install
 from tests.support.tools import ROOT, need_tool

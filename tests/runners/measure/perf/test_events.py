@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from base.cpulist import parse_cpulist
-from base.errors import UserError
-from configs.event import event_problem
-from runners.measure.perf.events import (
+from pinstudy.base.cpulist import parse_cpulist
+from pinstudy.base.errors import UserError
+from pinstudy.configs.event import event_problem
+from pinstudy.runners.measure.perf.events import (
     DEFAULT_EVENTS,
     PerfPermission,
     event_list,
@@ -28,8 +28,8 @@ from runners.measure.perf.events import (
     too_many_events,
     unsupported_reason,
 )
-from runners.measure.perf.stat import PerfStat
-from runners.records.perf.output import parse_perf_output
+from pinstudy.runners.measure.perf.stat import PerfStat
+from pinstudy.runners.records.perf.output import parse_perf_output
 from tests.runners.fake_commands import install
 from tests.runners.topologies import core_ultra_7_164u, i9_14900k_without_smt
 from tests.support.tools import need_tool

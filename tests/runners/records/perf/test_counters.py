@@ -9,9 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from base.reading import Reading
-from runners.records.perf.counters import FIELDS, L1D_EVENTS, fields_of, no_counters, read_counters
-from runners.records.perf.output import parse_perf_output
+from pinstudy.base.reading import Reading
+from pinstudy.runners.records.perf.counters import (
+    FIELDS,
+    L1D_EVENTS,
+    fields_of,
+    no_counters,
+    read_counters,
+)
+from pinstudy.runners.records.perf.output import parse_perf_output
 from tests.support.tools import DATA
 
 Kinds = Mapping[str, Sequence[str]]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from runners.records.perf.output import PerfOutput, Row, parse_perf_output, split_event
+from pinstudy.runners.records.perf.output import PerfOutput, Row, parse_perf_output, split_event
 from tests.support.tools import DATA
 
 RECORDED = DATA / "perf"

@@ -1,0 +1,269 @@
+"""The result of a race as data: the case to take, its gain, what was ruled out, and their names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from pinstudy.analysis.advice.gain import Gain
+from pinstudy.analysis.advice.lines import Line, Start
+from pinstudy.analysis.objectives import Objective
+from pinstudy.analysis.results.case import Case
+from pinstudy.analysis.results.node_files import cpus_of
+from pinstudy.analysis.statistics.difference import Difference
+from pinstudy.analysis.statistics.sample import Interval
+from pinstudy.analysis.statistics.unlike import SlowRuns
+from pinstudy.base.text import one_line
+from pinstudy.configs.repetitions import Race
+from pinstudy.configs.settings import CURRENT, NAMES, settings_in_words
+from pinstudy.runners.records.placed_runs import PlacedRuns
+from pinstudy.runners.records.race_state import Eliminated, RaceState
+
+# Why a case that began was not compared with the reference.
+NOT_COMPARED = ("failed", "cannot run", "not placed")
+Outcome = Literal["worse", "undecided", "not compared"]
+# Why an answer is to be taken with care, and the numbers of each:
+AdviceCaveatCode = Literal[
+    # most runs of the answer were disturbed: `count`, `runs`
+    "mostly disturbed",
+    # runs were disturbed, the names say by what: `count`
+    "disturbed",
+    # there are more threads than CPUs: `threads`, `cpus`
+    "oversubscribed",
+    # the runs had not the user's variables, which are the names
+    "unset",
+    # the governor or another setting, a name, has to be set first by the line in `text`
+    "setting",
+    # what the name says is loaded into the program of one of both cases
+    "loaded",
+    # a case, the name, lost runs to placement: `lost`, `runs`
+    "placement",
+    # a run differs from the next: `deviation`, a share
+    "noise",
+    # the runs were made in several attempts: `attempts`
+    "attempts",
+    # runs changed from first to last, or between attempts: `change`, `low`, `high`
+    "drift",
+    # runs were slow: `best`, `best_runs`, `reference`, `reference_runs`
+    "slow runs",
+]
+# Nobody should paste the command without these.
+MUST_KNOW = ("setting", "mostly disturbed", "oversubscribed", "unset")
+# The parts of a case's name before its threads and mapping, and after.
+_BEFORE = ("app", "build", "size")
+_AFTER = ("schedule", "wait_policy", "governor")
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A case that took part; `name` distinguishes it from the others of the race.
+
+    `start` is how it starts the program, None when no record has it.
+    """
+
+    name: str
+    summary: Case
+    start: Start | None = None
+
+    @property
+    def case_id(self) -> str:
+        """The case's digest."""
+        return self.summary.key.case_id
+
+    @property
+    def runs(self) -> int:
+        """How many of its runs are averaged."""
+        return self.summary.n or 0
+
+    @property
+    def placed(self) -> PlacedRuns:
+        """In how many of its runs threads were where they belong, and whether it is compared."""
+        return self.summary.circumstances.placed
+
+
+@dataclass(frozen=True)
+class Confirmation:
+    """The fresh pairs of runs of the best case and of the reference, compared.
+
+    `difference` is the typical one in what is raced for, best / reference; None below two pairs.
+    `gain` is its size, None below ten pairs and without spread. `slow_runs` are those of the best
+    and of the reference, None where more is better. `other_objectives` has the typical differences
+    in others that enough pairs measured.
+    """
+
+    pairs: int
+    difference: Difference | None
+    other_objectives: Mapping[Objective, Difference]
+    gain: Gain | None = None
+    slow_runs: tuple[SlowRuns, SlowRuns] | None = None
+
+    @property
+    def interval(self) -> Interval | None:
+        """The interval of the typical ratio; None without any spread."""
+        if self.gain:
+            return self.gain.ratio
+        return self.difference.known_interval() if self.difference else None
+
+
+@dataclass(frozen=True)
+class Elimination:
+    """A candidate that was ruled out, and how it did against the best case.
+
+    `ratio` is its typical value over the best one's, in the `pairs` of runs that both made in the
+    same blocks of the race; None where there is no pair. Its `interval` has 95 % for all candidates
+    together, and is None where the noise of a run is not known. `at_least`: its run was cut short,
+    so that it is slower still.
+    """
+
+    candidate: Candidate
+    eliminated: Eliminated
+    outcome: Outcome
+    pairs: int = 0
+    ratio: float | None = None
+    interval: Interval | None = None
+    at_least: bool = False
+
+
+@dataclass(frozen=True)
+class AdviceCaveat:
+    """A reason to take an answer with care: what it is about, in names, and its numbers."""
+
+    code: AdviceCaveatCode
+    names: tuple[str, ...] = ()
+    numbers: Mapping[str, float] = field(default_factory=dict)
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class Point:
+    """A case's mean time and package energy over all its good runs."""
+
+    candidate: Candidate
+    time_s: float
+    energy_j: float
+    on_front: bool
+
+
+@dataclass(frozen=True)
+class Advice:
+    """The answer of a race.
+
+    `objective` is what is raced for. `best` is the case that the confirmation compares with the
+    `reference`, None without one. `eliminations` begin with the nearest to the best. `skipped` are
+    the cases that the node cannot run, by reason. `points` are the cases whose time and energy were
+    measured; without any `no_energy` says why. `command` starts the program in the recommended way,
+    `lines` do so by other tools; there are none to leave it as it is. `next_command` continues the
+    race. `entrants` counts the cases that took part, `no_time` those without a run for lack of
+    time, `runs_made` the recorded runs without warm-ups, `spent_s` the time of all. `trial_runs`
+    are those behind the answer, of which `disturbed_runs` were disturbed.
+    """
+
+    rule: Race
+    state: RaceState
+    objective: Objective
+    reference: Candidate
+    best: Candidate | None
+    confirmation: Confirmation | None
+    eliminations: tuple[Elimination, ...]
+    skipped: Mapping[str, tuple[Candidate, ...]]
+    points: tuple[Point, ...]
+    no_energy: str
+    command: str
+    lines: tuple[Line, ...]
+    next_command: str
+    why_no_reference: str
+    caveats: tuple[AdviceCaveat, ...]
+    entrants: int
+    no_time: int
+    runs_made: int
+    spent_s: float
+    trial_runs: int
+    disturbed_runs: int
+
+    @property
+    def limited_by(self) -> Literal["runs", "time_budget", ""]:
+        """What ended the race before it was decided; empty where more would not decide it."""
+        state, gain = self.state, self.confirmation.gain if self.confirmation else None
+        may_hold = state.decision == "split" and gain and gain.mean > 0 and gain.typical.high > 0
+        if state.decision != "undecided" and not may_hold:
+            return ""
+        # A confirmation continues by at least a pair of runs.
+        if state.most_runs is not None and (
+            self.rule.time_budget_s is None or state.runs + 2 > state.most_runs
+        ):
+            return "runs"
+        return "time_budget"
+
+    @property
+    def gains(self) -> Interval | None:
+        """The least and the greatest typical gain that the confirmation leaves possible, shares.
+
+        An end of 0 is no gain. None where no interval is known.
+        """
+        ratio = self.confirmation.interval if self.confirmation else None
+        if ratio is None:
+            return None
+        shares = [end - 1 if self.rule.higher else 1 - end for end in (ratio.low, ratio.high)]
+        low, high = sorted(max(0.0, share) for share in shares)
+        return Interval(low, high)
+
+    @property
+    def difference(self) -> Difference | None:
+        """The confirmed difference in what is raced for; None with too few runs."""
+        return self.confirmation.difference if self.confirmation else None
+
+    @property
+    def left_free(self) -> tuple[int, ...]:
+        """The CPUs that the recommended case leaves to other programs, and the reference not."""
+        if self.recommended is None or self.recommended.summary.key.binding == "none":
+            return ()
+        mine, now = (case.summary.key.cpus for case in (self.recommended, self.reference))
+        return tuple(sorted(set(cpus_of(now)) - set(cpus_of(mine))))
+
+    @property
+    def compared(self) -> int:
+        """How many cases were compared with the reference: those that began, and did not fail."""
+        failed = sum(each.eliminated.why in NOT_COMPARED for each in self.eliminations)
+        return max(0, self.entrants - 1 - self.no_time - failed)
+
+    @property
+    def recommended(self) -> Candidate | None:
+        """The case that is shown to be the one to take; None when nothing is decided."""
+        if self.state.decision == "gain":
+            return self.best
+        return self.reference if self.state.decision == "no gain" else None
+
+    def caveat(self, code: AdviceCaveatCode) -> AdviceCaveat | None:
+        """Return the caveat of a code; None where there is none."""
+        return next((caveat for caveat in self.caveats if caveat.code == code), None)
+
+
+def names_of(cases: Sequence[Case]) -> dict[str, str]:
+    """Return the name of each case by its case_id: `8 threads, pcores-pin, schedule dynamic`."""
+    facts = {
+        case.key.case_id: case.key.table._asdict()
+        | {"governor": case.key.governor}
+        | {name: case.key.settings[name] for name in NAMES}
+        for case in cases
+    }
+    differ = {
+        name
+        for name in (*_BEFORE, *_AFTER, *NAMES)
+        if len({of_case[name] for of_case in facts.values()}) > 1
+    }
+    return {case.key.case_id: _name(case, facts[case.key.case_id], differ) for case in cases}
+
+
+def _name(case: Case, facts: Mapping[str, str], differ: set[str]) -> str:
+    before = " ".join(facts[name] for name in _BEFORE if name in differ)
+    # A case under what is in force asks for nothing.
+    after = [
+        f"{name.replace('_', ' ')} {facts[name]}"
+        for name in _AFTER
+        if name in differ and facts[name] != CURRENT
+    ]
+    asked = {name: value for name, value in case.key.settings.pairs if name in differ}
+    settings = settings_in_words(asked)
+    parts = [before, case.key.table.threads_in_words, case.key.full_mapping, *after, settings]
+    return one_line(", ".join(filter(None, parts)))

@@ -1,0 +1,400 @@
+"""Several results at once: in each configuration a line a node, with the best mapping there.
+
+The best mapping is the one with the best ratio to the node's own baseline. It is chosen among
+several by its outcome, so that its interval is widened for the choice (Bonferroni).
+
+A line is of one table. Of results with several in a configuration (sizes, builds, or programs of
+one algorithm) the one most like those of the others is taken, and it is said which are left aside.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from pinstudy.analysis.answer import MARGIN, analyze
+from pinstudy.analysis.compare.matching import algorithm_of, governor_of
+from pinstudy.analysis.compare.tables import ratio_cells
+from pinstudy.analysis.findings.effects import Cases, cases_of
+from pinstudy.analysis.format.numbers import finite
+from pinstudy.analysis.format.table import Column, Table
+from pinstudy.analysis.objectives import EDP, Objective
+from pinstudy.analysis.records.keys import cell_of_settings
+from pinstudy.analysis.results.case import grouped
+from pinstudy.analysis.results.node_facts import NodeFacts
+from pinstudy.analysis.results.node_files import node_facts
+from pinstudy.analysis.results.sources import Results
+from pinstudy.analysis.results.summaries import UNKNOWN
+from pinstudy.analysis.statistics.decision import ALPHA, Outcome
+from pinstudy.analysis.statistics.sample import Interval
+from pinstudy.analysis.verdict.model import CaseFinding, Comparison, Findings, TableFindings
+from pinstudy.analysis.words import experiments as words
+from pinstudy.base.text import one_line
+from pinstudy.configs.settings import Settings
+from pinstudy.configs.values import DIRECTIONS
+
+_WORDS: tuple[Outcome, ...] = ("better", "equivalent", "worse", "undecided")
+_UNKNOWN = "not known"
+
+
+class CommonConfiguration(NamedTuple):
+    """What lines of several results share: program, team, what it runs under, and the objective."""
+
+    program: str
+    team: str
+    region: str | None
+    schedule: str
+    wait_policy: str
+    governor: str
+    settings: Settings
+    co_runner: str | None
+    guest: str
+    objective: tuple[str, str, bool]
+
+    def title(self, *, takes_schedule: bool = True) -> str:
+        """Return the configuration on one line; some programs' loops take no schedule."""
+        region = f":{self.region}" if self.region else ""
+        under = (
+            f"schedule {self.schedule}" if takes_schedule else "",
+            f"wait policy {self.wait_policy}",
+            "governor not known" if self.governor == _UNKNOWN else self.governor,
+            self.settings.words,
+            f"beside {self.co_runner}" if self.co_runner else "",
+        )
+        guest = f" in {self.guest}" if self.guest else ""
+        return one_line(
+            f"{self.program}{region} {self.team}{guest}, {', '.join(filter(None, under))}"
+        )
+
+
+@dataclass(frozen=True)
+class Best:
+    """The best mapping of one of the results in a configuration: the best ratio among `among`.
+
+    `left_aside` are its other tables of the configuration.
+    """
+
+    table: TableFindings
+    case: CaseFinding
+    comparison: Comparison
+    among: int
+    left_aside: tuple[TableFindings, ...] = ()
+
+    @property
+    def interval(self) -> Interval | None:
+        """The 95 % interval of the ratio, widened for the choice; None without any spread."""
+        return self.comparison.difference.known_interval(1 - ALPHA / self.among)
+
+
+@dataclass(frozen=True)
+class NodeOfMany:
+    """One of the results: its name, its node, the best mapping by configuration, and its cases."""
+
+    name: str
+    node: NodeFacts | None
+    days_proved: Sequence[str]
+    best: Mapping[CommonConfiguration, Best]
+    objectives: Mapping[tuple[str, str, bool], Objective]
+    cases: Cases
+
+
+def compare_many(
+    every: Sequence[Results], margin: float = MARGIN, as_governor: str | None = None
+) -> list[NodeOfMany]:
+    """Return the best mapping of each of the results in each configuration.
+
+    `margin` is the equivalence margin; `as_governor` is assumed for rows without a governor.
+    """
+    answers = [analyze(results, margin) for results in every]
+    found = [list(_all_best(findings, as_governor)) for findings in answers]
+    common_of = _with_known_conditions(common for each in found for common, _ in each)
+    tables = [_by_configuration(each, common_of) for each in found]
+    like = _most_common_programs(tables)
+    return [
+        NodeOfMany(
+            results.name,
+            node_facts(results),
+            results.days_proved,
+            {common: _most_alike(of, common, like[common]) for common, of in each.items()},
+            {of.identity: of for table in findings.tables for of in table.objectives if of != EDP},
+            cases_of(results, findings),
+        )
+        for results, findings, each in zip(every, answers, tables, strict=True)
+    ]
+
+
+def _with_known_conditions(
+    configurations: Iterable[CommonConfiguration],
+) -> dict[CommonConfiguration, CommonConfiguration]:
+    """Return the configuration that each one is taken for.
+
+    A publication may not say its schedule and wait policy. Where only one can be meant, its lines
+    stand there.
+    """
+    every = list(dict.fromkeys(configurations))
+    known = [of for of in every if UNKNOWN not in (of.schedule, of.wait_policy)]
+    taken = {}
+    for common in every:
+        possible = [of for of in known if _may_be_same(common, of)]
+        taken[common] = possible[0] if len(possible) == 1 else common
+    return taken
+
+
+def _may_be_same(common: CommonConfiguration, known: CommonConfiguration) -> bool:
+    conditions = known.schedule, known.wait_policy
+    mine = common.schedule, common.wait_policy
+    return common._replace(schedule=conditions[0], wait_policy=conditions[1]) == known and all(
+        of in (UNKNOWN, theirs) for of, theirs in zip(mine, conditions, strict=True)
+    )
+
+
+def _by_configuration(
+    found: Iterable[tuple[CommonConfiguration, Best]],
+    common_of: Mapping[CommonConfiguration, CommonConfiguration],
+) -> dict[CommonConfiguration, list[Best]]:
+    by_configuration: dict[CommonConfiguration, list[Best]] = {}
+    for common, best in found:
+        by_configuration.setdefault(common_of[common], []).append(best)
+    return by_configuration
+
+
+def _program(table: TableFindings) -> tuple[str, str, str]:
+    return table.key.app, table.key.size, table.key.build
+
+
+def _most_common_programs(
+    every: Sequence[Mapping[CommonConfiguration, Sequence[Best]]],
+) -> dict[CommonConfiguration, tuple[str, str, str]]:
+    """Return the app, size and build that most results have in each; of ties the first.
+
+    Lines of the same work can be compared best.
+    """
+    counts: dict[CommonConfiguration, Counter[tuple[str, str, str]]] = {}
+    for by_configuration in every:
+        for common, of in by_configuration.items():
+            programs = dict.fromkeys(_program(best.table) for best in of)
+            counts.setdefault(common, Counter()).update(programs.keys())
+    return {common: count.most_common(1)[0][0] for common, count in counts.items()}
+
+
+def _most_alike(
+    found: Sequence[Best], common: CommonConfiguration, like: tuple[str, str, str]
+) -> Best:
+    """Return that of the most similar table; of equally similar ones the first."""
+
+    def likeness(best: Best) -> tuple[bool, ...]:
+        key = best.table.key
+        conditions = key.schedule == common.schedule, key.wait_policy == common.wait_policy
+        same = (of == other for of, other in zip(_program(best.table), like, strict=True))
+        return (*same, *conditions)
+
+    taken = max(found, key=likeness)
+    return replace(taken, left_aside=tuple(of.table for of in found if of is not taken))
+
+
+def _all_best(
+    findings: Findings, as_governor: str | None
+) -> Iterator[tuple[CommonConfiguration, Best]]:
+    for table in findings.tables:
+        for cases in grouped(table.cases, lambda case: _under(case, as_governor)):
+            for objective in table.compared_by:
+                compared = [case for case in cases if objective in case.comparisons]
+                if objective == EDP or not compared:
+                    continue
+                first = min(compared, key=lambda case: _loss(case, objective))
+                found = Best(table, first, first.comparisons[objective], len(compared))
+                yield _common(table, first, objective, as_governor), found
+
+
+def _under(case: CaseFinding, as_governor: str | None) -> tuple[object, ...]:
+    governor = governor_of(case) or as_governor or _UNKNOWN
+    return governor, case.summary.key.settings, case.summary.key.co_runner
+
+
+def _common(
+    table: TableFindings, case: CaseFinding, objective: Objective, as_governor: str | None
+) -> CommonConfiguration:
+    return CommonConfiguration(
+        algorithm_of(table),
+        table.key.threads_label,
+        table.key.region,
+        table.key.schedule,
+        table.key.wait_policy,
+        governor_of(case) or as_governor or _UNKNOWN,
+        case.summary.key.settings,
+        case.summary.key.co_runner,
+        case.summary.key.guest,
+        objective.identity,
+    )
+
+
+def _loss(case: CaseFinding, objective: Objective) -> float:
+    return objective.loss(case.comparisons[objective].difference.log_ratio)
+
+
+def many_tables(nodes: Sequence[NodeOfMany]) -> list[Table]:
+    """Return a table of the results, a line each, and one of each configuration and objective."""
+    configurations = list(dict.fromkeys(common for node in nodes for common in node.best))
+    return [
+        _nodes_table(nodes),
+        *(_configuration_table(nodes, common) for common in configurations),
+    ]
+
+
+def _nodes_table(nodes: Sequence[NodeOfMany]) -> Table:
+    columns = (
+        *(Column(name, right=False) for name in ("", "results", "CPU", "core kinds", "proved")),
+        Column("configurations"),
+        *(Column(word) for word in _WORDS),
+    )
+    cells = []
+    for letter, node in zip(letters_of(nodes), nodes, strict=True):
+        counts = Counter(best.comparison.outcome for best in node.best.values())
+        cells.append(
+            (
+                letter,
+                *_of_node(node),
+                str(len(node.best)),
+                *(str(counts[word]) for word in _WORDS),
+            )
+        )
+    return Table(
+        "Does the best mapping gain over the baseline? By configurations (program, team, "
+        "schedule, wait policy, governor, objective)",
+        columns,
+        tuple(cells),
+        tuple(("", note) for note in (*words.BEST_MAPPINGS, *_one_node(nodes))),
+    )
+
+
+def _one_node(nodes: Sequence[NodeOfMany]) -> Iterator[str]:
+    """Yield which of the results are of one node, as far as its facts tell."""
+    by_digest: dict[str, list[str]] = {}
+    for letter, node in zip(letters_of(nodes), nodes, strict=True):
+        if node.node:
+            by_digest.setdefault(node.node.digest, []).append(letter)
+    for letters in by_digest.values():
+        if len(letters) > 1:
+            yield words.ONE_NODE.format(letters=", ".join(letters))
+
+
+def letters_of(nodes: Sequence[NodeOfMany]) -> list[str]:
+    """Return a letter for each of the results, numbers where there are too many."""
+    many = len(nodes) > 26
+    return [str(at + 1) if many else chr(ord("A") + at) for at in range(len(nodes))]
+
+
+def _of_node(node: NodeOfMany) -> tuple[str, ...]:
+    facts = node.node
+    model = facts.cpu_model if facts else _UNKNOWN
+    if facts and facts.virtual_machine:
+        model += " (virtual)"
+    kinds = facts.kinds_text if facts and facts.kinds else _UNKNOWN
+    proved = ", ".join(node.days_proved) or "no"
+    return tuple(map(one_line, (node.name, model, kinds, proved)))
+
+
+def _configuration_table(nodes: Sequence[NodeOfMany], common: CommonConfiguration) -> Table:
+    objective = next(
+        of for node in nodes if (of := node.objectives.get(common.objective)) is not None
+    )
+    columns = (
+        *(Column(name, right=False) for name in ("", "CPU", "best mapping")),
+        Column("ratio"),
+        *(Column(name, right=False) for name in ("95 % interval", "outcome")),
+    )
+    lines = list(zip(letters_of(nodes), nodes, strict=True))
+    here = [(letter, node, best) for letter, node in lines if (best := node.best.get(common))]
+    missing = [letter for letter, node in lines if common not in node.best]
+    notes = [
+        *(["more is better"] if objective.higher else []),
+        *_unlike(here),
+        *_unlike_means(here),
+        *(f"left aside: {text}" for text in _left_aside(here)),
+        *([f"not compared in it: {', '.join(missing)}"] if missing else []),
+    ]
+    rows = [case.summary for _, _, best in here for case in best.table.cases]
+    title = common.title(takes_schedule=not any(row.key.no_schedule for row in rows))
+    return Table(
+        caption=f"{title}: {objective.noun}",
+        columns=columns,
+        cells=tuple(_cells(*of) for of in here),
+        notes=tuple(("", one_line(note)) for note in notes),
+        raw_values=tuple(_raw(node, best, common, objective) for _, node, best in here),
+    )
+
+
+def _unlike(here: Sequence[tuple[str, NodeOfMany, Best]]) -> Iterator[str]:
+    """Yield in what the programs of a configuration differ, and of which results each is."""
+    for key in ("app", "size", "build", "schedule", "wait_policy"):
+        values: dict[str, list[str]] = {}
+        for letter, _, best in here:
+            values.setdefault(str(getattr(best.table.key, key)), []).append(letter)
+        if len(values) > 1:
+            parts = (f"{', '.join(letters)} {value}" for value, letters in values.items())
+            yield f"{key.replace('_', ' ')}: {'; '.join(parts)}"
+
+
+def _unlike_means(here: Sequence[tuple[str, NodeOfMany, Best]]) -> Iterator[str]:
+    """Yield of which results the word is of means whose runs spread unlike each other."""
+    for letter, _, best in here:
+        if best.comparison.unlike_means > 1:
+            yield f"{letter}: {words.unlike_means(best.comparison)}"
+
+
+def _left_aside(here: Sequence[tuple[str, NodeOfMany, Best]]) -> Iterator[str]:
+    """Yield which tables of the configuration have no line, by the results that they are of."""
+    for letter, _, best in here:
+        if best.left_aside:
+            yield f"{letter} {', '.join(map(_in_short, best.left_aside))}"
+
+
+def _in_short(table: TableFindings) -> str:
+    app, size, build = _program(table)
+    return f"{app} ({build}) size {size}"
+
+
+def _cells(letter: str, node: NodeOfMany, best: Best) -> tuple[str, ...]:
+    return (
+        letter,
+        one_line(node.node.cpu_model if node.node else _UNKNOWN),
+        one_line(best.case.full_mapping),
+        *ratio_cells(best.comparison.difference.ratio, best.interval),
+        best.comparison.outcome,
+    )
+
+
+def _raw(
+    node: NodeOfMany, best: Best, common: CommonConfiguration, objective: Objective
+) -> dict[str, object]:
+    interval = best.interval
+    return {
+        "results": node.name,
+        "cpu_model": node.node.cpu_model if node.node else None,
+        "core_kinds": node.node.kinds_text if node.node else None,
+        "node_digest": node.node.digest if node.node else None,
+        "proved": ", ".join(node.days_proved) or None,
+        "app": best.table.key.app,
+        "build": best.table.key.build,
+        "size": best.table.key.size,
+        "ranks": best.table.key.ranks,
+        "threads": best.table.key.threads,
+        "region": common.region,
+        "schedule": best.table.key.schedule,
+        "wait_policy": best.table.key.wait_policy,
+        "governor": common.governor,
+        "settings": cell_of_settings(common.settings),
+        "co_runner": common.co_runner,
+        "objective": str(objective),
+        "unit": objective.unit,
+        "better": DIRECTIONS[objective.higher],
+        "best_mapping": best.case.full_mapping,
+        "mappings_compared": best.among,
+        "left_aside": "; ".join(map(_in_short, best.left_aside)) or None,
+        "ratio": best.comparison.difference.ratio,
+        "ratio_low": interval.low if interval else None,
+        "ratio_high": finite(interval.high) if interval else None,
+        "outcome": best.comparison.outcome,
+    }

@@ -1,0 +1,200 @@
+"""Which tables, programs and rows of two results are of the same, and in what they differ.
+
+Rows are matched by algorithm, ranks, threads, mapping, settings, governor, co-runner and, in
+guests, the mapping of virtual CPUs; tables of one app, size and build are preferred, and it is
+said where none are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from pinstudy.analysis.results.summaries import UNKNOWN
+from pinstudy.analysis.verdict.model import CaseFinding, TableFindings
+from pinstudy.base.text import one_line
+from pinstudy.configs.study import CURRENT_GOVERNOR
+from pinstudy.configs.values import DIRECTIONS
+
+# The same row of A and of B, or a row of one of them.
+Matched = tuple[CaseFinding | None, CaseFinding | None]
+# Mapping of threads, mapping of virtual CPUs and co-runner, settings, governor if it is known.
+_Key = tuple[str, str, str, str | None]
+
+
+@dataclass(frozen=True)
+class Unlike:
+    """A fact in which two results differ: what A has, what B has, and what changed between."""
+
+    fact: str
+    a: str = ""
+    b: str = ""
+    changes: str = ""
+
+
+def matched_tables(
+    tables_a: Sequence[TableFindings], tables_b: Sequence[TableFindings]
+) -> Iterator[tuple[TableFindings, TableFindings]]:
+    """Yield tables of A with those of B that are of the same, the most alike together; none twice.
+
+    Tables are of the same when algorithm, region, ranks and threads are, whoever wrote the program,
+    and where both are of the node, of guests or of emulated guests.
+    """
+    keys_b = [_of_the_same(table) for table in tables_b]
+    of_the_same = [
+        (at, other)
+        for at, key in enumerate(map(_of_the_same, tables_a))
+        for other, its_key in enumerate(keys_b)
+        if key == its_key
+    ]
+    # Those that are equally alike keep their order.
+    of_the_same.sort(key=lambda two: _likeness(tables_a[two[0]], tables_b[two[1]]), reverse=True)
+    partners: dict[int, int] = {}
+    for at, other in of_the_same:
+        if at not in partners and other not in partners.values():
+            partners[at] = other
+    for at, other in sorted(partners.items()):
+        yield tables_a[at], tables_b[other]
+
+
+def _of_the_same(table: TableFindings) -> tuple[object, ...]:
+    key, guest = table.key, table.cases[0].summary.key.guest
+    return algorithm_of(table), key.region, key.threads_label, guest
+
+
+def algorithm_of(table: TableFindings) -> str:
+    """Return what a table's program computes: the app's name, unless several apps do so."""
+    return table.cases[0].summary.key.algorithm or table.key.app
+
+
+def _likeness(a: TableFindings, b: TableFindings) -> tuple[bool, ...]:
+    keys = ("app", "size", "build", "schedule", "wait_policy", "vm_cpus", "vm_memory_mib")
+    return tuple(getattr(a.key, key) == getattr(b.key, key) for key in keys)
+
+
+def matched_programs(
+    tables: Sequence[TableFindings],
+) -> Iterator[tuple[TableFindings, TableFindings]]:
+    """Yield each table of one program with that of the other program of its algorithm.
+
+    The first table's app has another name than its algorithm, as the originals have.
+    """
+    for table in tables:
+        if table.key.app == algorithm_of(table):
+            continue
+        for other in tables:
+            alike = ("size", "build", "threads", "wait_policy")
+            if (
+                other.key.app == algorithm_of(table)
+                and _of_the_same(other) == _of_the_same(table)
+                and all(getattr(other.key, key) == getattr(table.key, key) for key in alike)
+            ):
+                yield table, other
+                break
+
+
+def matched_rows(
+    cases_a: Sequence[CaseFinding], cases_b: Sequence[CaseFinding], as_governor: str | None
+) -> list[Matched]:
+    """Return the rows of both, then those that only B has.
+
+    A row without a known governor is the row of the other side that has its mappings, when
+    neither side has another such row.
+    """
+    keys_a, keys_b = ([_row_key(case, as_governor) for case in of] for of in (cases_a, cases_b))
+    partners: dict[int, int] = {}
+    for at, key in enumerate(keys_a):
+        same = [other for other, its_key in enumerate(keys_b) if its_key == key]
+        if len(same) == 1 and same[0] not in partners.values():
+            partners[at] = same[0]
+    for at, key in enumerate(keys_a):
+        other = _only_possible(key, keys_b)
+        if other is None or at in partners or other in partners.values():
+            continue
+        if _only_possible(keys_b[other], keys_a) == at:
+            partners[at] = other
+    only_b = [case for at, case in enumerate(cases_b) if at not in partners.values()]
+    return [
+        *(
+            (case, cases_b[partners[at]] if at in partners else None)
+            for at, case in enumerate(cases_a)
+        ),
+        *((None, case) for case in only_b),
+    ]
+
+
+def _only_possible(key: _Key, keys: Sequence[_Key]) -> int | None:
+    """Return where the only key stands that may be of the same row; None for none or several."""
+    possible = [at for at, other in enumerate(keys) if _may_be_same(key, other)]
+    return possible[0] if len(possible) == 1 else None
+
+
+def _row_key(case: CaseFinding, as_governor: str | None) -> _Key:
+    return (
+        case.mapping,
+        case.summary.key.vcpu_mapping or case.summary.key.co_runner or "",
+        case.summary.key.setting_words,
+        governor_of(case) or as_governor,
+    )
+
+
+def governor_of(case: CaseFinding) -> str | None:
+    """Return the governor that a case was run under; None when nobody knows."""
+    if case.governor == UNKNOWN:
+        return None
+    if case.governor != CURRENT_GOVERNOR:
+        return case.governor
+    read = case.summary.circumstances.governors_read
+    return str(read[0]) if len(read) == 1 else None
+
+
+def _may_be_same(a: _Key, b: _Key) -> bool:
+    return a[:-1] == b[:-1] and None in (a[-1], b[-1])
+
+
+def first_common_baseline(matched: Sequence[Matched]) -> tuple[CaseFinding, CaseFinding] | None:
+    """Return the first row that is a baseline in both results."""
+    both = ((a, b) for a, b in matched if a and b and a.is_baseline and b.is_baseline)
+    return min(both, key=lambda pair: pair[0].number, default=None)
+
+
+def differences_in_kind(a: TableFindings, b: TableFindings) -> Iterator[Unlike]:
+    """Yield in what two tables differ that are compared all the same."""
+    for key in ("app", "size", "build", "schedule", "wait_policy"):
+        value_a, value_b = str(getattr(a.key, key)), str(getattr(b.key, key))
+        if value_a != value_b and UNKNOWN not in (value_a, value_b):
+            yield Unlike(key.replace("_", " "), value_a, value_b)
+    for key, fact in (("mpi", "launcher of ranks"), ("ranks_by", "CPUs divided among ranks by")):
+        of_a, of_b = (_facts(table, key) for table in (a, b))
+        if of_a and of_b and of_a != of_b:
+            yield Unlike(fact, ", ".join(of_a), ", ".join(of_b))
+
+
+def unlike_metrics(a: TableFindings, b: TableFindings) -> Iterator[Unlike]:
+    """Yield which numbers of one name two tables have in other units, or want otherwise.
+
+    They are not side by side.
+    """
+    theirs = {str(of): of for of in b.objectives}
+    for mine in a.objectives:
+        other = theirs.get(mine, mine)
+        if mine.identity != other.identity:
+            sides = (
+                one_line(f"{DIRECTIONS[of.higher]} is better, in {of.unit or 'a plain number'}")
+                for of in (mine, other)
+            )
+            yield Unlike(one_line(mine.short), *sides)
+
+
+def _facts(table: TableFindings, name: str) -> list[str]:
+    """Return what the rows of a table have for a fact, each once."""
+    facts = (getattr(case.summary.key, name) for case in table.cases)
+    return sorted({fact for fact in facts if fact})
+
+
+def unknown_governors(matched: Sequence[Matched]) -> Iterator[str]:
+    """Yield the letter of results whose rows stand alone because their governor is not known."""
+    for letter, at in (("A", 0), ("B", 1)):
+        alone = [pair[at] for pair in matched if pair[1 - at] is None]
+        if any(case and governor_of(case) is None for case in alone):
+            yield letter

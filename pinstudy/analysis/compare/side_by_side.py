@@ -1,0 +1,407 @@
+"""Two results side by side: each row against its own baseline, and whether both conclude the same.
+
+Ratios within each of the results can be compared across machines, times cannot.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import isnan
+from typing import Literal
+
+from pinstudy.analysis.answer import MARGIN, analyze
+from pinstudy.analysis.compare.differences import (
+    differences_of_programs,
+    differences_of_results,
+    differences_of_settings,
+)
+from pinstudy.analysis.compare.matching import (
+    Matched,
+    Unlike,
+    differences_in_kind,
+    first_common_baseline,
+    matched_programs,
+    matched_rows,
+    matched_tables,
+    unknown_governors,
+    unlike_metrics,
+)
+from pinstudy.analysis.objectives import EDP, ENERGY, OBJECTIVES, TIME, Objective
+from pinstudy.analysis.results.sources import Results
+from pinstudy.analysis.results.turns import are_in_turn
+from pinstudy.analysis.statistics.decision import Outcome
+from pinstudy.analysis.statistics.difference import Difference, Estimand
+from pinstudy.analysis.statistics.sample import Interval
+from pinstudy.analysis.verdict.comparisons import compare_all, difference_between
+from pinstudy.analysis.verdict.model import (
+    CaseFinding,
+    Findings,
+    TableFindings,
+    objectives_in,
+    unusable,
+)
+from pinstudy.analysis.verdict.values import (
+    Logs,
+    Values,
+    difference_in,
+    difference_of_summaries,
+    values_by_case,
+)
+
+# `open`: one of the two is undecided. `not compared`: one of the two has no outcome for the row.
+Agreement = Literal[
+    "agree", "disagree", "open", "not compared", "baseline", "only in A", "only in B"
+]
+
+# What is always put side by side; the energy-delay product follows from both.
+COMPARED = (TIME, ENERGY)
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """How many times another value a value is, with its 95 % interval where it can be had.
+
+    `estimand` says whether it is of typical values or of means, None of a value to itself;
+    `difference` is what both are of.
+    """
+
+    value: float
+    interval: Interval | None = None
+    estimand: Estimand | None = "mean"
+    difference: Difference | None = None
+
+    @classmethod
+    def of(cls, difference: Difference) -> Ratio:
+        """The ratio of a difference."""
+        return cls(difference.ratio, difference.known_interval(), difference.estimand, difference)
+
+
+@dataclass(frozen=True)
+class Side:
+    """A row in one of the results: its mean, its ratio to the common baseline row, its outcome."""
+
+    case: CaseFinding
+    mean: float | None
+    ratio: Ratio | None
+    outcome: Outcome | None
+
+    @property
+    def number(self) -> int:
+        """The row's number in these results."""
+        return self.case.number
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of both results, or of one of them. `direct` is B / A, `outcome` that of B against A.
+
+    All rows of a pair are tested together.
+    """
+
+    a: Side | None
+    b: Side | None
+    direct: Ratio | None
+    agreement: Agreement
+    outcome: Outcome | None = None
+
+    @property
+    def case(self) -> CaseFinding:
+        """The row's case, in A where it is there."""
+        side = self.a or self.b
+        assert side is not None
+        return side.case
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A table of A and the one of B that it is compared with, in one objective.
+
+    `reference` is the baseline row that ratios are to, in A and in B; None when no baseline is in
+    both. `unknown_governors` has the letters of results whose rows do not tell theirs.
+    """
+
+    objective: Objective
+    a: TableFindings
+    b: TableFindings
+    reference: tuple[CaseFinding, CaseFinding] | None
+    rows: tuple[Row, ...]
+    differences: tuple[Unlike, ...] = ()
+    unknown_governors: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Agreements:
+    """In how many rows of an objective both results conclude the same, and those in which not."""
+
+    objective: Objective
+    counts: Mapping[Agreement, int]
+    disagree: Sequence[tuple[Pair, Row]]
+
+    @property
+    def decided(self) -> int:
+        """How many rows both results decide."""
+        return self.counts["agree"] + self.counts["disagree"]
+
+
+@dataclass(frozen=True)
+class SideBySide:
+    """Two results: their names, what both have, and the titles of tables that only one has.
+
+    `differences` are those of their nodes, as those of a pair are of its tables and programs.
+    """
+
+    name_a: str
+    name_b: str
+    pairs: tuple[Pair, ...]
+    only_a: tuple[str, ...]
+    only_b: tuple[str, ...]
+    footnotes: tuple[str, ...]
+    differences: tuple[Unlike, ...] = ()
+
+    @property
+    def all_differences(self) -> dict[Unlike, list[str]]:
+        """The differences, each with the apps that have it; none where it is of the nodes."""
+        found: dict[Unlike, list[str]] = {difference: [] for difference in self.differences}
+        for pair in self.pairs:
+            for difference in pair.differences:
+                apps = found.setdefault(difference, [])
+                if pair.a.key.app not in apps:
+                    apps.append(pair.a.key.app)
+        return found
+
+    @property
+    def agreements(self) -> list[Agreements]:
+        """What both results conclude, by objective."""
+        return [self._agreements(objective) for objective in self.objectives]
+
+    def _agreements(self, objective: Objective) -> Agreements:
+        rows = [
+            (pair, row)
+            for pair in self.pairs
+            if pair.objective.identity == objective.identity
+            for row in pair.rows
+        ]
+        disagree = [(pair, row) for pair, row in rows if row.agreement == "disagree"]
+        return Agreements(objective, Counter(row.agreement for _, row in rows), disagree)
+
+    @property
+    def objectives(self) -> list[Objective]:
+        """What tables are put side by side by."""
+        objectives = {of.identity: of for of in (*COMPARED, *(p.objective for p in self.pairs))}
+        return list(objectives.values())
+
+
+@dataclass(frozen=True)
+class _Opened:
+    """Results with what was found in them, and their runs' values by case."""
+
+    results: Results
+    findings: Findings
+    values: Mapping[str, Values]
+
+    @classmethod
+    def of(cls, results: Results, findings: Findings) -> _Opened:
+        objectives = dict.fromkeys((*OBJECTIVES, *objectives_in(findings.tables)))
+        values = values_by_case(results.runs.frame, list(objectives)) if results.runs else {}
+        return cls(results, findings, values)
+
+
+def compare(
+    a: Results,
+    b: Results,
+    margin: float = MARGIN,
+    as_governor: str | None = None,
+    *,
+    with_edp: bool = False,
+) -> SideBySide:
+    """Put two results side by side.
+
+    `margin` is the equivalence margin; `as_governor` is assumed for rows without a governor. The
+    energy-delay product follows from time and energy, and is left out unless `with_edp`.
+    """
+    one, other = (_Opened.of(results, analyze(results, margin)) for results in (a, b))
+    matched = list(matched_tables(one.findings.tables, other.findings.tables))
+    pairs = tuple(
+        pair
+        for table_a, table_b in matched
+        for pair in _pairs(one, other, table_a, table_b, as_governor, margin, with_edp=with_edp)
+    )
+    return SideBySide(
+        a.name,
+        b.name,
+        pairs,
+        _others(one.findings.tables, [table for table, _ in matched]),
+        _others(other.findings.tables, [table for _, table in matched]),
+        _footnotes(a, b, as_governor),
+        tuple(differences_of_results(a, b)),
+    )
+
+
+def compare_programs(results: Results, findings: Findings) -> SideBySide | None:
+    """Put the programs of one algorithm that are in the same results side by side; None without.
+
+    A are the programs that have another name than their algorithm, such as the originals.
+    """
+    matched = list(matched_programs(findings.tables))
+    if not matched:
+        return None
+    opened = _Opened.of(results, findings)
+    pairs = tuple(
+        pair for a, b in matched for pair in _pairs(opened, opened, a, b, None, findings.margin)
+    )
+    name_a, name_b = (
+        ", ".join(dict.fromkeys(pair[side].key.app for pair in matched)) for side in (0, 1)
+    )
+    return SideBySide(name_a, name_b, pairs, (), (), results.footnotes)
+
+
+def _others(tables: Sequence[TableFindings], matched: Sequence[TableFindings]) -> tuple[str, ...]:
+    return tuple(t.title for t in tables if all(t is not table for table in matched))
+
+
+def _footnotes(a: Results, b: Results, as_governor: str | None) -> tuple[str, ...]:
+    assumed = f"rows that do not tell their governor are taken for {as_governor}"
+    return (
+        *((assumed,) if as_governor else ()),
+        *(f"A: {footnote}" for footnote in a.footnotes),
+        *(f"B: {footnote}" for footnote in b.footnotes),
+    )
+
+
+def _pairs(
+    one: _Opened,
+    other: _Opened,
+    a: TableFindings,
+    b: TableFindings,
+    as_governor: str | None,
+    margin: float,
+    *,
+    with_edp: bool = False,
+) -> Iterator[Pair]:
+    matched = matched_rows(a.cases, b.cases, as_governor)
+    reference = first_common_baseline(matched)
+    published = one.results.is_published or other.results.is_published
+    is_direct = not published and _are_the_same_work(a, b)
+    unknown = tuple(unknown_governors(matched))
+    differences = (
+        *differences_in_kind(a, b),
+        *unlike_metrics(a, b),
+        *differences_of_programs(one.results, other.results, a, b),
+        *differences_of_settings(one.results, other.results, matched),
+    )
+    for objective in _in_both(a, b):
+        if objective == EDP and not with_edp:
+            continue
+        if not all(any(objective in case.samples for case in table.cases) for table in (a, b)):
+            continue
+        is_compared = objective in a.compared_by and objective in b.compared_by
+        own = reference if is_compared else None
+        rows = tuple(_row(one, other, pair, own, objective, is_direct) for pair in matched)
+        rows = _with_outcomes(rows, objective, margin)
+        yield Pair(objective, a, b, own, rows, differences, unknown)
+
+
+def _with_outcomes(rows: Sequence[Row], objective: Objective, margin: float) -> tuple[Row, ...]:
+    """Return the rows with B's outcomes against A."""
+    differences = {
+        (str(at), objective): row.direct.difference
+        for at, row in enumerate(rows)
+        if row.direct and row.direct.difference
+    }
+    found = compare_all(differences, margin, lambda key: key[1])
+    outcomes = {int(at): comparison.outcome for (at, _), comparison in found.items()}
+    return tuple(replace(row, outcome=outcomes.get(at)) for at, row in enumerate(rows))
+
+
+def _in_both(a: TableFindings, b: TableFindings) -> list[Objective]:
+    """Return what two tables are put side by side by; of what is printed, that of one unit."""
+    theirs = {of.identity for of in b.objectives}
+    return [of for of in a.objectives if of.identity in theirs]
+
+
+def _are_the_same_work(a: TableFindings, b: TableFindings) -> bool:
+    return (a.key.size, a.key.build) == (b.key.size, b.key.build)
+
+
+def _row(
+    one: _Opened,
+    other: _Opened,
+    pair: Matched,
+    reference: tuple[CaseFinding, CaseFinding] | None,
+    objective: Objective,
+    is_direct: bool,
+) -> Row:
+    a = _side(one, pair[0], reference[0] if reference else None, objective)
+    b = _side(other, pair[1], reference[1] if reference else None, objective)
+    direct = _direct(one, other, a, b, objective) if is_direct and a and b else None
+    return Row(a, b, direct, _agreement(a, b))
+
+
+def _side(
+    opened: _Opened, case: CaseFinding | None, reference: CaseFinding | None, objective: Objective
+) -> Side | None:
+    if case is None:
+        return None
+    sample = case.samples.get(objective)
+    comparison = case.comparisons.get(objective)
+    return Side(
+        case,
+        sample.mean if sample else None,
+        _to_reference(opened, case, reference, objective),
+        comparison.outcome if comparison else None,
+    )
+
+
+def _to_reference(
+    opened: _Opened, case: CaseFinding, reference: CaseFinding | None, objective: Objective
+) -> Ratio | None:
+    if reference is None or objective not in reference.samples or objective not in case.samples:
+        return None
+    if case is reference:
+        return Ratio(1.0, estimand=None)
+    difference = difference_between(case.summary, reference.summary, opened.values, objective)
+    if difference is not None:
+        return Ratio.of(difference)
+    return _of_means(case, reference, objective)
+
+
+def _of_means(a: CaseFinding, b: CaseFinding, objective: Objective) -> Ratio | None:
+    """Return a ratio of means, where no spread is known and so no interval."""
+    ratio = a.mean_ratio(b, objective)
+    return None if isnan(ratio) else Ratio(ratio)
+
+
+def _direct(one: _Opened, other: _Opened, a: Side, b: Side, objective: Objective) -> Ratio | None:
+    """Return B / A: runs of two studies share no blocks, whatever their numbers are.
+
+    Programs of one study are compared in words only where their runs were made in turn.
+    """
+    if a.mean is None or b.mean is None or unusable((a.case, b.case), objective):
+        return None
+    mine, theirs = one.values.get(a.case.case_id), other.values.get(b.case.case_id)
+    difference = None
+    is_one_study = one.results is other.results
+    if mine and theirs and is_one_study and not are_in_turn(mine.made, theirs.made):
+        return _of_means(b.case, a.case, objective)
+    if mine and theirs:
+        (logs_b, units_b), (logs_a, units_a) = theirs.logs(objective), mine.logs(objective)
+        difference = difference_in(Logs(logs_b, logs_a, units_b, units_a, paired=False))
+    else:
+        difference = difference_of_summaries(b.case.summary, a.case.summary, objective)
+    return Ratio.of(difference) if difference else _of_means(b.case, a.case, objective)
+
+
+def _agreement(a: Side | None, b: Side | None) -> Agreement:
+    if a is None:
+        return "only in B"
+    if b is None:
+        return "only in A"
+    if a.case.is_baseline and b.case.is_baseline:
+        return "baseline"
+    if a.outcome is None or b.outcome is None:
+        return "not compared"
+    if "undecided" in (a.outcome, b.outcome):
+        return "open"
+    return "agree" if a.outcome == b.outcome else "disagree"

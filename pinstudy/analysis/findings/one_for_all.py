@@ -1,0 +1,260 @@
+"""One mapping for all: how far each mapping is behind the best one of every configuration.
+
+What an administrator sets as a site's default serves every program, so that what counts is the
+worst loss, and then the mean one.
+
+Which mapping is best is not known either: the best one by its runs was lucky, too. The true loss
+of mapping i is the greatest of its true ratios to all mappings, itself included, and intervals of
+all these ratios give one of the greatest (Hsu, "Constrained Simultaneous Confidence Intervals for
+Multiple Comparisons with the Best", Annals of Statistics 12, 1984). Its upper end is the
+greatest of their upper ends, at the level of one: the true best mapping is one that chance does
+not choose. Its lower end is the greatest of their lower ends, which chance does choose, so that
+these share their level (Bonferroni). This holds whatever the ratios share, such as a case or a
+boot. All levels are shared among the mappings, so that one may be chosen by what stands here.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Literal
+
+from pinstudy.analysis.findings.effects import TAIL, Cases, Effect, Why
+from pinstudy.analysis.findings.levers import all_else
+from pinstudy.analysis.objectives import OBJECTIVES, Objective
+from pinstudy.analysis.results.case import Case, grouped
+from pinstudy.analysis.statistics.sample import Interval
+
+# Why a mapping has no loss in a configuration: `no case` of it there, or `alone` of all mappings.
+Absent = Why | Literal["no case", "alone"]
+
+
+@dataclass(frozen=True)
+class Loss:
+    """How many times the best value a mapping has, 1 where it is the best, and its interval.
+
+    `interval` is one of 95 % for all mappings together; None where a deviation is not known.
+    """
+
+    ratio: float
+    interval: Interval | None
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """The cases that differ in their mapping alone, compared in one objective.
+
+    `example` is one of them. `losses` are by mapping, of those that are all compared with each
+    other; `missing` says of the others why not.
+    """
+
+    example: Case
+    losses: Mapping[str, Loss]
+    missing: Mapping[str, Absent]
+
+
+@dataclass(frozen=True)
+class Default:
+    """A mapping as the one for all: its worst and its mean loss over the configurations.
+
+    They are over the `compared` configurations alone; `missing` counts the others, by why. In
+    `against_fewer` of those compared another mapping is missing, which may be the best one there;
+    one that the node cannot run is not.
+    The mean is that of the ratios.
+    """
+
+    mapping: str
+    worst: Loss
+    mean: Loss
+    compared: int
+    missing: Mapping[Absent, int]
+    against_fewer: int
+
+
+@dataclass(frozen=True)
+class OneForAll:
+    """All mappings as the one for all, in one objective, in the order in which to take them.
+
+    Those that are missing in fewer configurations come first, then those of less worst loss.
+    `in_guests`: the mappings are those of guests.
+    """
+
+    objective: Objective
+    in_guests: bool
+    configurations: tuple[Configuration, ...]
+    defaults: tuple[Default, ...]
+
+
+# The effects of a case on all cases that are compared with it, itself left out.
+_Effects = Mapping[str, Sequence[Effect]]
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A configuration in one objective: the effects of its mappings against each other.
+
+    `missing` says of the other mappings of the results why they have none here.
+    """
+
+    example: Case
+    effects: _Effects
+    missing: Mapping[str, Absent]
+
+
+def one_for_all(cases: Cases) -> tuple[OneForAll, ...]:
+    """Return the mappings' losses by objective, on the node itself and then in guests.
+
+    There are none of an objective in which no two mappings are compared.
+    """
+    found = (
+        _one_for_all(cases, cases_where(cases, in_guests), objective, in_guests)
+        for in_guests in (False, True)
+        for objective in OBJECTIVES
+    )
+    return tuple(of for of in found if of.defaults)
+
+
+def _one_for_all(
+    cases: Cases, mine: Sequence[Case], objective: Objective, in_guests: bool
+) -> OneForAll:
+    found = compared_configurations(cases, mine, objective)
+    names = dict.fromkeys(case.key.full_mapping for case in mine)
+    count = len(names)
+    defaults = [default_of(name, found, count) for name in names if is_compared(name, found)]
+    configurations = tuple(
+        Configuration(
+            of.example,
+            {name: _loss([effects], count) for name, effects in of.effects.items()},
+            of.missing,
+        )
+        for of in found
+    )
+    return OneForAll(objective, in_guests, configurations, tuple(sorted(defaults, key=order)))
+
+
+def compared_configurations(
+    cases: Cases, mine: Sequence[Case], objective: Objective
+) -> list[Compared]:
+    """Return the configurations of these cases, in one objective."""
+    every = dict.fromkeys(case.key.full_mapping for case in mine)
+    found = []
+    for group in grouped(mine, lambda case: all_else(case, "mapping")):
+        compared, absent = _compared(cases, group, objective)
+        effects = _effects(cases, compared, objective)
+        missing = {name: absent.get(name, "no case") for name in every if name not in effects}
+        found.append(Compared(group[0], effects, missing))
+    return found
+
+
+def cases_where(cases: Cases, in_guests: bool) -> list[Case]:
+    """Return the cases of guests, or those of the node itself."""
+    return [case for case in cases.cases if (case.key.of_vcpus is not None) == in_guests]
+
+
+def is_compared(name: str, configurations: Sequence[Compared]) -> bool:
+    """Return whether a mapping is compared in any of these configurations."""
+    return any(name in of.effects for of in configurations)
+
+
+def order(default: Default) -> tuple[float, ...]:
+    """Sort by what may be lost at most, where it is known: what is uncertain is no default."""
+    worst = default.worst
+    at_most = worst.interval.high if worst.interval else worst.ratio
+    return -default.compared, at_most, default.mean.ratio
+
+
+def _compared(
+    cases: Cases, group: Sequence[Case], objective: Objective
+) -> tuple[list[Case], dict[str, Absent]]:
+    """Return the cases of which each is compared with each, and why the others are not.
+
+    Where two cannot be compared, the one that fails oftener is left out; else the later one.
+    """
+    absent: dict[str, Absent] = {}
+    left = list(group)
+    for case in group:
+        if (why := cases.why_not(case, objective)) is not None:
+            absent[case.key.full_mapping] = why
+            left.remove(case)
+    while True:
+        failing = [
+            (at, other, found)
+            for (at, a), (other, b) in combinations(enumerate(left), 2)
+            if not isinstance(found := cases.effect(a, b, objective), Effect)
+        ]
+        if not failing:
+            break
+        counts = Counter(at for a, b, _ in failing for at in (a, b))
+        worst = max(counts, key=lambda at: (counts[at], at))
+        absent[left[worst].key.full_mapping] = next(why for a, b, why in failing if worst in (a, b))
+        del left[worst]
+    if len(left) == 1:
+        absent[left[0].key.full_mapping] = "alone"
+        left = []
+    return left, absent
+
+
+def _effects(cases: Cases, compared: Sequence[Case], objective: Objective) -> _Effects:
+    """Return each mapping's effects against all other cases; those of all its cases together.
+
+    So a mapping that was run on two sets of CPUs has the loss of the worse.
+    """
+    found: dict[str, list[Effect]] = {}
+    for case in compared:
+        against = (cases.effect(case, of, objective) for of in compared if of is not case)
+        effects = [effect for effect in against if isinstance(effect, Effect)]
+        found.setdefault(case.key.full_mapping, []).extend(effects)
+    return found
+
+
+def default_of(name: str, configurations: Sequence[Compared], mappings: int) -> Default:
+    """Return a mapping's losses, where it is one of so many that may be chosen."""
+    mine = [of.effects[name] for of in configurations if name in of.effects]
+    return Default(
+        name,
+        worst=_loss(mine, mappings),
+        mean=_mean_loss(mine, mappings),
+        compared=len(mine),
+        missing=Counter(
+            of.missing.get(name, "no case") for of in configurations if name not in of.effects
+        ),
+        against_fewer=sum(
+            name in of.effects and any(why != "left out" for why in of.missing.values())
+            for of in configurations
+        ),
+    )
+
+
+def _loss(of_configurations: Sequence[Sequence[Effect]], mappings: int) -> Loss:
+    """Return the greatest loss of a mapping, of so many, over configurations."""
+    effects = [effect for effects in of_configurations for effect in effects]
+    ratio = max(1.0, *(effect.ratio for effect in effects))
+    tail = TAIL / mappings
+    intervals = [
+        interval
+        for effect in effects
+        if (interval := effect.between(above=tail / len(effects), below=tail)) is not None
+    ]
+    if len(intervals) < len(effects):
+        return Loss(ratio, None)
+    low = max(1.0, *(of.low for of in intervals))
+    high = max(1.0, *(of.high for of in intervals))
+    return Loss(ratio, Interval(low, high))
+
+
+def _mean_loss(of_configurations: Sequence[Sequence[Effect]], mappings: int) -> Loss:
+    """Return the mean loss over configurations, which share the level of its interval."""
+    losses = [_loss([of], mappings * len(of_configurations)) for of in of_configurations]
+    ratio = _mean([loss.ratio for loss in losses])
+    intervals = [loss.interval for loss in losses if loss.interval is not None]
+    if len(intervals) < len(losses):
+        return Loss(ratio, None)
+    return Loss(
+        ratio, Interval(_mean([of.low for of in intervals]), _mean([of.high for of in intervals]))
+    )
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)

@@ -1,0 +1,83 @@
+"""What is compared between mappings: time, package energy, their product, or what programs print.
+
+The energy-delay product is that of Gonzalez and Horowitz, "Energy dissipation in general purpose
+microprocessors" (IEEE Journal of Solid-State Circuits 31(9), 1996).
+"""
+
+from __future__ import annotations
+
+import re
+
+from pinstudy.analysis.measures import MEASURES, Measure
+
+# A unit that can be counted, "58 % more Gflop/s": a rate that begins with a letter.
+_COUNTED = re.compile(r"[^\W\d_][^\s/]*/[^\s/]+")
+
+
+class Objective(str):
+    """What cases are compared by, as mappings and files name it.
+
+    `field` is the measure that holds it, `noun` its word in sentences, `short` in headings.
+    `higher`: more of it is better. `counted`: there is less or more of it, rather than a lower or
+    a higher one.
+    """
+
+    field: str
+    noun: str
+    short: str
+    unit: str
+    higher: bool
+    counted: bool
+
+    def __new__(
+        cls,
+        name: str,
+        field: str,
+        noun: str,
+        unit: str,
+        *,
+        short: str = "",
+        higher: bool = False,
+        counted: bool = True,
+    ) -> Objective:
+        """Make the objective of that name."""
+        made = super().__new__(cls, name)
+        made.field, made.noun, made.short, made.unit = field, noun, short or name, unit
+        made.higher, made.counted = higher, counted
+        return made
+
+    def __getnewargs_ex__(self) -> tuple[tuple[str, ...], dict[str, object]]:
+        """Return the arguments that make it again in another process."""
+        more = {"short": self.short, "higher": self.higher, "counted": self.counted}
+        return (str(self), self.field, self.noun, self.unit), more
+
+    @property
+    def identity(self) -> tuple[str, str, bool]:
+        """What tells it from those of other programs, which may print numbers of the same name."""
+        return str(self), self.unit, self.higher
+
+    def loss(self, log_ratio: float) -> float:
+        """Return a log ratio with the sign by which less is better."""
+        return -log_ratio if self.higher else log_ratio
+
+
+def objective_in(measure: Measure) -> Objective:
+    """Return a measure as what cases are compared by."""
+    return Objective(
+        measure.objective, measure.field, measure.noun, measure.unit, counted=measure.counted
+    )
+
+
+# Those of every program; less of each is better.
+OBJECTIVES = tuple(objective_in(measure) for measure in MEASURES if measure.objective)
+TIME, ENERGY, EDP = OBJECTIVES
+
+
+def of_printed(name: str, field: str, unit: str, *, higher: bool) -> Objective:
+    """Return the objective of a number that a program prints; the texts are of one line.
+
+    The noun is the unit where that can be counted, with the number's name: `Gflop/s (rate)`.
+    """
+    counted = _COUNTED.fullmatch(unit) is not None
+    noun = f"{unit} ({name})" if counted else name
+    return Objective(field, field, noun, unit, short=name, higher=higher, counted=counted)

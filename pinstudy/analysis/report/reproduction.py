@@ -1,0 +1,172 @@
+"""How to reproduce results: the commands, the study's file, and the versions of all parts."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pinstudy.analysis.format.table import Column, Table
+from pinstudy.analysis.records.files import read_limited
+from pinstudy.analysis.records.first_records import Record, command_lines
+from pinstudy.analysis.records.race_records import rule_of
+from pinstudy.analysis.report.exclusions import Place
+from pinstudy.analysis.results.node_files import NodeSheet, kinds_option
+from pinstudy.analysis.results.sources import Results
+from pinstudy.analysis.words import report as words
+from pinstudy.base.reading import number_or_nan
+from pinstudy.configs.results_folder import APPS, STUDY_FILE
+from pinstudy.runners.records.status import SKIPPED
+
+MAX_STUDY_CHARACTERS = 100_000
+MAX_APPS = 100
+# Of versions of one program, and of rules.
+MAX_DIFFERENT = 20
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,80}")
+# What configs.load puts before a study that was run with another number than its own.
+_REPETITIONS = re.compile(r"# Run with (--repetitions [0-9]{1,5})\.$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The versions and command lines in the records.
+
+    `rules` are sentences on what ended the repetitions of a case; `lines` has the command line of
+    each case's first run.
+    """
+
+    rules: list[str]
+    versions: Table
+    lines: Table
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """The commands to type, the study's text (None without its file), and the versions.
+
+    `apps` are the texts of the apps' files by name.
+    """
+
+    commands: list[str]
+    study_name: str
+    study: str | None
+    digests: list[str]
+    apps: dict[str, str]
+    parts: Parts
+
+
+def reproduction(
+    results: Results, places: Mapping[str, Place], sheets: Sequence[NodeSheet]
+) -> Reproduction | None:
+    """Return how to reproduce the results; None for those that pinstudy did not make."""
+    if results.runs is None or results.folder is None or not results.made_here:
+        return None
+    frame = results.runs.frame
+    names = [str(name) for name in frame["study"].dropna().unique()]
+    name = names[0] if names and _NAME.fullmatch(names[0]) else "study"
+    study = _text_of(results.folder / STUDY_FILE)
+    instead = _REPETITIONS.match(study or "")
+    options = [
+        kinds_option(sheets),
+        instead[1] if instead else "",
+        "--allow-emulation" if results.has_emulated_guests else "",
+    ]
+    apps = [app for app in frame["app"].dropna().unique()[:MAX_APPS] if _NAME.fullmatch(app)]
+    texts = {app: _text_of(results.folder / APPS / f"{app}.yaml") for app in apps}
+    return Reproduction(
+        commands=[
+            " ".join(filter(None, [f"bin/pinstudy run {name}.yaml", *options])),
+            f"bin/pinstudy report results/{name}",
+        ],
+        study_name=name,
+        study=study,
+        digests=[str(digest) for digest in frame["study_digest"].dropna().unique()],
+        apps={app: text for app, text in texts.items() if text is not None},
+        parts=_parts_of(results.runs.firsts, places),
+    )
+
+
+def _text_of(path: Path) -> str | None:
+    """Return the text of a file beside records, as YAML to be saved; None where there is none."""
+    data = read_limited(path)
+    if data is None:
+        return None
+    text = data.decode("utf-8-sig", "replace")[:MAX_STUDY_CHARACTERS]
+    return text.replace("\r\n", "\n").expandtabs()
+
+
+def _parts_of(records: Iterable[Record], places: Mapping[str, Place]) -> Parts:
+    """Return the versions and command lines of runs."""
+    ran = [record for record in records if record.get("status") != SKIPPED]
+    versions: dict[str, list[str]] = {}
+    rules: dict[str, None] = {}
+    lines = command_lines(ran, places)
+    for record in ran:
+        for what, version in _versions(record):
+            known = versions.setdefault(what, [])
+            if version not in known and len(known) < MAX_DIFFERENT:
+                known.append(version)
+        if rule := _rule(record.get("repetition_rule")):
+            rules[rule] = None
+    return Parts(
+        list(rules)[:MAX_DIFFERENT],
+        Table(
+            "What took part, by the records",
+            (Column("what", right=False), Column("version", right=False)),
+            tuple((what, version) for what, known in versions.items() for version in known),
+        ),
+        Table(
+            "What was started in each case",
+            (Column("table"), Column("row", right=False), Column("command line", right=False)),
+            tuple(
+                (str(at), case.label, lines[case_id])
+                for case_id, (at, case) in places.items()
+                if case_id in lines
+            ),
+        ),
+    )
+
+
+def _versions(record: Record) -> list[tuple[str, str]]:
+    pairs = [("kernel", record.get("kernel")), ("microcode", record.get("microcode"))]
+    versions, runtime = record.get("versions"), record.get("runtime")
+    if isinstance(versions, dict):
+        pairs += [(str(name), version) for name, version in list(versions.items())[:MAX_DIFFERENT]]
+    if isinstance(runtime, dict):
+        pairs.append(("OpenMP runtime", runtime.get("version")))
+    pairs.append(("program", record.get("built_with")))
+    pairs.append(("program and libraries, SHA-256", record.get("program_digest")))
+    return [(what, version) for what, version in pairs if isinstance(version, str) and version]
+
+
+def _rule(rule: object) -> str:
+    """Return what ended the repetitions of a case, in words; empty for what is no rule."""
+    if not isinstance(rule, dict):
+        return ""
+    if race := rule_of(rule):
+        best = "most" if race.higher else "least"
+        return (
+            f"The cases raced for the {best} {race.of}: after each round the slower half of them "
+            "ended. The last one was then tried against the first case, by fresh runs of it."
+        )
+    if isinstance(decide := rule.get("decide"), dict):
+        first, most = (number_or_nan(decide.get(key)) for key in ("first", "max"))
+        if math.isnan(first + most):
+            return ""
+        return (
+            f"Each case was repeated {first:g} to {most:g} times: results were looked at after "
+            f"{first:g} repetitions and whenever their number had doubled, until every comparison "
+            "of times was decided or no time was left."
+        )
+    return ""
+
+
+def citations(results: Results) -> list[str]:
+    """Return what to cite: the program, and the publication whose study results redo or are."""
+    if results.is_published:
+        return [words.CITATION, words.PUBLICATION.format(how=words.PUBLISHED)]
+    studies = () if results.runs is None else results.runs.frame["study"].dropna().unique()
+    redone = any(str(study).split("-")[0] == "paper" for study in studies)
+    return [words.CITATION, *([words.PUBLICATION.format(how=words.REDONE)] if redone else [])]

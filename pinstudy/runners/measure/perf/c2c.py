@@ -1,0 +1,206 @@
+"""`perf c2c` on this machine: whether it can record, its commands, and reading a recording."""
+
+from __future__ import annotations
+
+import struct
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from pinstudy.base.command import CommandResult, ask, output_of, run
+from pinstudy.base.reading import Unavailable
+from pinstudy.base.text import one_line, plural
+from pinstudy.runners.host.privileges import root_helper
+from pinstudy.runners.host.root_helper import RefusedError
+from pinstudy.runners.host.starter import folder_prefix
+from pinstudy.runners.host.tree import Tree
+from pinstudy.runners.measure.perf.c2c_samples import (
+    FIELDS,
+    MemorySample,
+    NotUnderstoodError,
+    contended_lines,
+    lines_of,
+    read_samples,
+)
+from pinstudy.runners.measure.perf.events import (
+    OUTPUT,
+    kinds_of_pmus,
+    read_permission,
+    unsupported_reason,
+)
+from pinstudy.runners.measure.perf.stat import FOLDER, perf_environment
+from pinstudy.runners.node.cpuinfo import first_block, number
+from pinstudy.runners.node.topology import CoreKind
+
+TRIAL_LIMIT_S = 20.0
+READ_LIMIT_S = 300.0
+MAX_BYTES = 2 * 1024**3
+MAX_EVENTS = 20
+# `perf c2c record` also samples physical addresses, which the kernel hides from users.
+NEEDS = "perf c2c needs kernel.perf_event_paranoid at most 1, or CAP_PERFMON"
+_NO_EVENT = "not supported"
+# User space alone, if possible: under older kernels AMD's sampling cannot exclude the kernel.
+MODES: tuple[tuple[str, ...], ...] = (("-u",), ())
+_LINE_BYTES = "/sys/devices/system/cpu/cpu0/cache/index0/coherency_line_size"
+# Linux arch/x86/kernel/cpu/amd.c: the models of family 0x19 that are Zen 3.
+_ZEN3_MODELS = (range(0x10), range(0x20, 0x60))
+# Linux tools/perf/util/header.h, struct perf_file_header: the size of the data stands at byte 48.
+_DATA_SIZE = struct.Struct("=48xQ")
+
+
+@contextmanager
+def recording_folder() -> Iterator[Path]:
+    """Make a folder for a recording, and remove it at the end of the block."""
+    with tempfile.TemporaryDirectory(prefix=folder_prefix()) as folder:
+        yield Path(folder)
+
+
+def try_c2c(perf: str, root: Path) -> tuple[str, ...] | str:
+    """Return the options of the first mode in which `perf c2c record` works, or why it does not.
+
+    Records the program `true`; some 10 ms where perf refuses. `root` is the tree that describes
+    the CPU and the permissions of this process.
+    """
+    if problem := _without_hitm(root):
+        return problem
+    problems = []
+    for modes in MODES:
+        if not (problem := _trial_problem(perf, modes)):
+            return modes
+        problems.append(problem)
+    # Permission does not help where perf has found no event that samples.
+    if read_permission(root).user_only and _NO_EVENT not in problems[0]:
+        return f"{NEEDS} ({problems[0]})"
+    return f"perf c2c record: {problems[0]} ({unsupported_reason(root)})"
+
+
+def _trial_problem(perf: str, modes: Sequence[str]) -> str:
+    helper = root_helper()
+    if helper is None or perf != helper.program("perf"):
+        return trial_problem(perf, modes)
+    try:
+        return str(helper.ask("c2c-trial", modes=list(modes))[0]["problem"])
+    except (OSError, RefusedError) as error:
+        return str(error)
+
+
+def trial_problem(perf: str, modes: Sequence[str]) -> str:
+    """Return why `perf c2c record` does not work in these modes; empty when it does."""
+    with recording_folder() as folder, (folder / "true.data").open("w+b") as recording:
+        number = recording.fileno()
+        words = (f"/proc/self/fd/{number}" if word == OUTPUT else word for word in _record(modes))
+        command = [perf, *words, "--", "true"]
+        environment = perf_environment()
+        done = ask(command, TRIAL_LIMIT_S, environment=environment, pass_fds=(number,), cwd=FOLDER)
+    return _failure_of(done)
+
+
+def record_command(perf: str, modes: Sequence[str]) -> tuple[str, ...]:
+    """Return the command that records samples in these modes, for a PerfStat."""
+    return (perf, *_record(modes))
+
+
+def _record(modes: Sequence[str]) -> tuple[str, ...]:
+    # -B: without it perf would read every file that the program has mapped, and keep copies of
+    # them in the user's home. Root's perf would tell of all BPF programs.
+    return ("c2c", "record", *modes, "--", "-B", "--no-bpf-event", "-o", OUTPUT)
+
+
+def line_bytes(root: Path) -> int:
+    """Return the bytes of a cache line, or 64 if the tree has no valid size."""
+    found = Tree(root).integer(_LINE_BYTES)
+    return 64 if isinstance(found, Unavailable) or not 16 <= found <= 1024 else found
+
+
+def read_recording(perf: str, recording: Path, bytes_of_line: int) -> dict[str, Any] | str:
+    """Return `events` and the fields of `contended_lines`, or why there are none.
+
+    The samples that perf prints are written into a file beside the recording.
+    """
+    try:
+        with recording.open("rb") as stream:
+            head = stream.read(_DATA_SIZE.size)
+        size = recording.stat().st_size
+    except OSError as error:
+        return f"perf has left no recording ({error.strerror})"
+    if len(head) < _DATA_SIZE.size or not _DATA_SIZE.unpack(head)[0]:
+        return "perf has recorded nothing, or could not end its recording"
+    if size > MAX_BYTES:
+        return f"the recording has {size} bytes, more than {MAX_BYTES}; a shorter size has fewer"
+    events = output_of([perf, "evlist", "-i", str(recording)], perf_environment())
+    printed = recording.with_suffix(".txt")
+    problem = _print_samples(perf, recording, printed)
+    if problem:
+        return problem
+    try:
+        counted = contended_lines(partial(_samples, printed), bytes_of_line)
+    except NotUnderstoodError as error:
+        return f"not understood: {error}"
+    if not counted["sampled"]["loads"]:
+        what = plural(counted["sampled"]["samples"], "sample")
+        return f"perf recorded no load ({what}); the program may have been too short"
+    names = [line.strip() for line in (events or "").splitlines()[:MAX_EVENTS]]
+    return {"events": [name for name in names if name.isprintable() and name], **counted}
+
+
+def kinds_sampled(
+    events: Iterable[str], pmus: Mapping[str, Iterable[int] | None], kinds: Sequence[CoreKind]
+) -> tuple[str, ...] | None:
+    """Return the core kinds whose loads some event samples; None if the events do not show it.
+
+    On a hybrid node each core PMU has its own event, `cpu_atom/mem-loads…/`; an event of any other
+    PMU (AMD's `ibs_op//`) covers all CPUs.
+    """
+    every = tuple(kind.name for kind in kinds)
+    loads = [event for event in events if "stores" not in event]
+    named = {event.partition("/")[0] for event in loads if "/" in event}
+    by_pmu = kinds_of_pmus(pmus, kinds)
+    if named.intersection(by_pmu):
+        covered = {kind for pmu in named for kind in by_pmu.get(pmu, ())}
+        return tuple(kind for kind in every if kind in covered)
+    return every if named or len(every) == 1 else None
+
+
+def _without_hitm(root: Path) -> str:
+    """Return why this CPU's samples do not show HITM; empty if they may.
+
+    Such samples could be recorded, but every count of HITM would be a 0 that was not measured.
+    """
+    block = first_block(Tree(root))
+    if "CPU implementer" in block:
+        return (
+            "samples of Arm's SPE tell that another core had the line (peer snoop), not that it "
+            "had been modified there"
+        )
+    model = number(block, "model")
+    is_amd = block.get("vendor_id") == "AuthenticAMD" and number(block, "cpu family") == 0x19
+    if is_amd and any(model in models for models in _ZEN3_MODELS):
+        return "perf c2c does not support AMD's Zen 3, whose samples do not tell it (perf-c2c(1))"
+    return ""
+
+
+def _print_samples(perf: str, recording: Path, printed: Path) -> str:
+    """Let perf print the samples into a file; return why that failed, or empty."""
+    command = [perf, "script", "-i", str(recording), "-F", FIELDS]
+    try:
+        with printed.open("wb") as out:
+            done = run(command, READ_LIMIT_S, environment=perf_environment(), write=out)
+    except OSError as error:
+        return f"perf script: {error.strerror}"
+    return f"perf script: {_failure_of(done)}" if done.failed else ""
+
+
+def _samples(printed: Path) -> Iterator[MemorySample]:
+    with printed.open("rb") as stream:
+        yield from read_samples(lines_of(stream))
+
+
+def _failure_of(done: CommandResult) -> str:
+    """Return why perf failed, from its own message if there is one; empty if it did not fail."""
+    if not done.failed:
+        return ""
+    words = one_line(done.stderr).removeprefix("failed: ")
+    return done.problem or words or f"exit status {done.status}"

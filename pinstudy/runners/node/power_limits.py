@@ -1,0 +1,90 @@
+"""The power limits of packages and of the platform: PL1 and PL2, with their time windows."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from pinstudy.base.reading import Unavailable, known
+from pinstudy.runners.host.tree import Tree
+
+POWERCAP = "/sys/class/powercap"
+# Top zones only: intel-rapl:0 is a package or the platform, intel-rapl:0:0 a part of it.
+_POWER_ZONE = re.compile(r"intel-rapl(-mmio)?:[0-9]{1,4}")
+_CONSTRAINTS = range(3)
+# Linux Documentation/power/powercap/powercap.rst, "Constraint names".
+LONG_TERM = "long_term"
+_NAMES = {
+    LONG_TERM: (("pl1_w", "power_w"), ("tau_s", "window_s")),
+    "short_term": (("pl2_w", "power_w"),),
+}
+
+
+def long_term_files(tree: Tree) -> dict[str, str] | Unavailable:
+    """Return the domain that each file of a long-term limit in microwatts is of, by path."""
+    names = tree.names(POWERCAP)
+    if isinstance(names, Unavailable):
+        return names
+    found = {}
+    for zone in filter(_POWER_ZONE.fullmatch, names):
+        domain = known(tree.text(f"{POWERCAP}/{zone}/name"))
+        for number in _CONSTRAINTS:
+            constraint = f"{POWERCAP}/{zone}/constraint_{number}"
+            if domain and known(tree.text(f"{constraint}_name")) == LONG_TERM:
+                found[f"{constraint}_power_limit_uw"] = domain
+    return found
+
+
+def read_power_limits(tree: Tree) -> list[dict[str, Any]] | Unavailable:
+    """Return every limit: its zone, domain, name, watts, window in seconds.
+
+    A limit that cannot be read has None for its watts, and a `reason`.
+    """
+    names = tree.names(POWERCAP)
+    if isinstance(names, Unavailable):
+        return names
+    limits = []
+    for zone in filter(_POWER_ZONE.fullmatch, names):
+        domain = known(tree.text(f"{POWERCAP}/{zone}/name"))
+        for number in _CONSTRAINTS:
+            constraint = f"{POWERCAP}/{zone}/constraint_{number}"
+            power = tree.natural(f"{constraint}_power_limit_uw")
+            if isinstance(power, Unavailable) and power.missing:
+                continue
+            window_us = known(tree.natural(f"{constraint}_time_window_us"))
+            limit: dict[str, Any] = {
+                "zone": zone,
+                "domain": domain,
+                "name": known(tree.text(f"{constraint}_name")),
+                "power_w": None if isinstance(power, Unavailable) else power / 1e6,
+                "window_s": None if window_us is None else window_us / 1e6,
+            }
+            if isinstance(power, Unavailable):
+                limit["reason"] = power.reason
+            limits.append(limit)
+    return limits or Unavailable(f"{POWERCAP} has no zone with a power limit")
+
+
+def limits_by_domain(limits: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, float]]:
+    """Return `pl1_w` with its `tau_s`, and `pl2_w`, of each domain, as far as they are known.
+
+    Of the two interfaces to one package (MSR and MMIO), the limit of the lower power counts, with
+    its own window.
+    """
+    # 0 W is no limit: the interface is there but not in use.
+    in_use = [limit for limit in limits if limit["power_w"] and limit["domain"] is not None]
+    highest_first = sorted(in_use, key=_power_and_window, reverse=True)
+    lowest = {(limit["domain"], limit["name"]): limit for limit in highest_first}
+    found: dict[str, dict[str, float]] = {}
+    for (domain, name), limit in lowest.items():
+        for field, source in _NAMES.get(name, ()):
+            if limit[source] is not None:
+                found.setdefault(domain, {})[field] = limit[source]
+    return found
+
+
+def _power_and_window(limit: Mapping[str, Any]) -> tuple[float, float]:
+    # Of equal powers, the limit with the shorter window takes effect first.
+    return limit["power_w"], math.inf if limit["window_s"] is None else limit["window_s"]

@@ -1,0 +1,113 @@
+"""How a case is started: launcher, command line, environment. Pure.
+
+What a case asks of OpenMP is set anew: otherwise variables of the user's shell, a module system or
+a batch system would decide the placement. Their other variables are passed on
+(pinstudy/runners/plan/openmp_variables.py). The loop schedule is always set, the wait policy unless
+it is `runtime-default`, because their defaults differ between runtimes, versions and even CPUs
+(libgomp from GCC 14 on and libomp do not spin on hybrid CPUs, and spin long elsewhere).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from pinstudy.configs.app import SIZE_PLACE, THREADS_PLACE, in_order
+from pinstudy.configs.places import listed_places, places_of
+from pinstudy.configs.study import RUNTIME_DEFAULT
+from pinstudy.configs.variables import OMP_NUM_THREADS, counting, filled, nested_counts
+from pinstudy.runners.plan.case import Case
+from pinstudy.runners.plan.launch import Launch, TeamLaunch
+from pinstudy.runners.plan.mechanisms import mechanism_of
+from pinstudy.runners.plan.mpi import VARIABLES
+from pinstudy.runners.plan.openmp_variables import WAITING, is_removed
+
+# Set for every program; it has no effect where no loop has schedule(runtime).
+FALLBACK_SCHEDULE = "static"
+
+
+def build_launch(
+    case: Case, program: Path, inherited: Mapping[str, str], tools: Mapping[str, str]
+) -> Launch:
+    """Return the launch line of a case; `tools` maps a launcher's name to its path."""
+    removed = tuple(sorted(name for name in inherited if is_removed(name, case.wait_policy)))
+    kept = {name: value for name, value in inherited.items() if name not in removed}
+    variables, own = _shared(openmp_variables(of) | file_variables(of) for of in case.teams)
+    if OMP_NUM_THREADS in variables:
+        variables[OMP_NUM_THREADS] += nested_counts(inherited.get(OMP_NUM_THREADS, ""))
+    mechanism = mechanism_of(case.mechanism)
+    teams = tuple(
+        TeamLaunch(
+            (*(("env", *own_words) if own_words else ()), *mechanism.words(of, tools)),
+            (str(program), *program_arguments(of)),
+        )
+        for of, own_words in zip(case.teams, own, strict=True)
+    )
+    launch = Launch(
+        teams[0].launcher,
+        teams[0].program,
+        kept | variables,
+        variables,
+        removed,
+        writes=case.app.writes,
+    )
+    return case.engine.launch(case, launch, teams, tools)
+
+
+def _shared(
+    variables: Iterable[Mapping[str, str]],
+) -> tuple[dict[str, str], list[tuple[str, ...]]]:
+    """Separate the variables that all teams share from the words that set each team's own."""
+    of_teams = list(variables)
+    shared = dict(set(of_teams[0].items()).intersection(*(of.items() for of in of_teams)))
+    ordered = {name: shared[name] for name in of_teams[0] if name in shared}
+    own = [
+        tuple(f"{name}={value}" for name, value in of.items() if name not in shared)
+        for of in of_teams
+    ]
+    return ordered, own
+
+
+def program_arguments(case: Case) -> list[str]:
+    """Return the program's arguments; the item `{size}` becomes the arguments of the size.
+
+    The app's placement arguments come last, if it has any and each thread has a CPU of its own.
+    """
+    arguments: list[str] = []
+    for argument in case.app.arguments:
+        if argument == SIZE_PLACE:
+            arguments.extend(case.size.arguments)
+        else:
+            arguments.append(argument.replace(THREADS_PLACE, str(case.threads)))
+    if case.mapping.binding == "pin":
+        cpus = ",".join(map(str, case.cpus))
+        own = mechanism_of(case.mechanism).arguments(case)
+        arguments += [argument.replace("{cpus}", cpus) for argument in own]
+    return arguments
+
+
+def openmp_variables(case: Case) -> dict[str, str]:
+    """Return the variables that pinstudy itself sets, whatever the shell has."""
+    # To libgomp both modifiers are the same, and its releases before GCC 9 know neither.
+    libomp = case.build.runtime == "libomp"
+    variables = {
+        "LC_ALL": "C",
+        **dict.fromkeys(counting(case.threads_by), str(case.threads)),
+        "OMP_DYNAMIC": "false",
+        "OMP_SCHEDULE": in_order(case.schedule) if libomp else case.schedule,
+    }
+    if case.build.mpi:
+        variables |= VARIABLES
+    if case.wait_policy != RUNTIME_DEFAULT:
+        variables[WAITING] = case.wait_policy
+    return variables | mechanism_of(case.mechanism).variables(case)
+
+
+def file_variables(case: Case) -> dict[str, str]:
+    """Return the variables that the study's files set, their places filled."""
+    places = {
+        "threads": str(case.threads),
+        "cpus": ",".join(map(str, case.cpus)),
+        "places": listed_places(case.places) or places_of(case.mapping.binding, case.cpus),
+    }
+    return {set_.name: filled(set_.value, places) for set_ in case.variables}

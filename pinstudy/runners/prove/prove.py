@@ -1,0 +1,264 @@
+"""Tests all instruments of this node, one after the other, and returns what was found."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import partial
+
+from pinstudy.base.reading import Unavailable
+from pinstudy.base.units import duration
+from pinstudy.configs.site import Site
+from pinstudy.runners.node.cpufreq import read_cpufreq
+from pinstudy.runners.node.node import Node
+from pinstudy.runners.node.topology import CoreKind
+from pinstudy.runners.prove.bench import Bench, Seen, Task
+from pinstudy.runners.prove.clocks import (
+    UNDER,
+    Tried,
+    judge_setups,
+    try_setups,
+    why_not_settable,
+)
+from pinstudy.runners.prove.counting import (
+    MOVES,
+    NEAR_BYTES,
+    READS,
+    SHORT_S,
+    SLEEPS,
+    OfKind,
+    chain_words,
+    chase_words,
+    far_bytes,
+    judge_cycles,
+    judge_frequency,
+    judge_instructions,
+    judge_migrations,
+    judge_misses,
+    judge_multiplexing,
+    judge_residency,
+    judge_sum,
+    judge_switches,
+    many_events,
+    run_on,
+    split_task,
+)
+from pinstudy.runners.prove.finding import Instrument, confirmed
+from pinstudy.runners.prove.heat import judge_heat
+from pinstudy.runners.prove.placing import prove_placements
+from pinstudy.runners.prove.power import (
+    LOADS,
+    QUICK_S,
+    TIMES_S,
+    Loads,
+    energy_meters,
+    judge_cores,
+    judge_energy,
+    judge_kinds,
+    loads_of,
+    run_load,
+)
+from pinstudy.runners.prove.proof import new_proof
+from pinstudy.runners.prove.resolution import judge_resolution
+from pinstudy.runners.records.instruments import Finding, Proof
+
+SHARES = (0.1, 0.9)
+PAIRS, QUICK_PAIRS = 10, 5
+# Of each of the equal runs.
+RUN_S = 0.4
+HEAT_S = 4.0
+CORES_S = 1.0
+
+# What can be tried by itself: `counters` with governors, limits and turbo, `energy` with
+# temperatures and throttling.
+GROUPS = ("counters", "moves", "caches", "energy", "placement", "resolution")
+
+Progress = Callable[[str], None]
+
+
+def prove(
+    node: Node,
+    site: Site | None,
+    quick: bool,
+    doing: Progress,
+    found: Callable[[Finding], None] = lambda _: None,
+    only: Collection[str] = GROUPS,
+) -> Proof:
+    """Test the node's instruments, and return what was found of each.
+
+    The caller holds the node's lock. `doing` is told what is tried next, `found` each finding at
+    once. With `quick` fewer settings and times are tried; `only` are some of GROUPS. Settings are
+    put back before it returns, or after a KeyboardInterrupt. Raises StudyError when a program is
+    not built, or a setting cannot be put back.
+    """
+    began_s = time.monotonic()
+    findings: list[Finding] = []
+    for finding in _findings(Bench(node), site, quick, doing, only):
+        findings.append(finding)
+        found(finding)
+    return new_proof(node, findings, time.monotonic() - began_s, quick)
+
+
+def _findings(
+    bench: Bench, site: Site | None, quick: bool, doing: Progress, only: Collection[str]
+) -> Iterator[Finding]:
+    doing("additions on each core kind")
+    kinds = [of for kind in bench.node.topology.kinds if (of := run_on(bench, kind))]
+    if "counters" in only:
+        yield from _counters(bench, kinds, site, quick, doing)
+    if "moves" in only:
+        yield from _moves(bench, kinds, doing)
+    if "caches" in only:
+        yield from _misses(bench, kinds, doing)
+    if "energy" in only:
+        yield from confirmed(partial(_energy, bench, kinds, quick, doing))
+    if "placement" in only:
+        doing("placement by each runtime and launcher")
+        yield from prove_placements(bench)
+    if "resolution" in only:
+        yield from confirmed(partial(_resolution, bench, kinds, quick, doing))
+
+
+def _counters(
+    bench: Bench, kinds: Sequence[OfKind], site: Site | None, quick: bool, doing: Progress
+) -> Iterator[Finding]:
+    tried: dict[str, list[Tried]] = {}
+
+    def settings() -> Iterator[Finding]:
+        tried.update(try_setups(bench, kinds, quick))
+        cpufreq = read_cpufreq(bench.node.root)
+        for of in kinds:
+            yield from judge_setups(of, tried[of.kind.name], cpufreq)
+
+    def counters(measured: list[OfKind], kind: CoreKind) -> Iterator[Finding]:
+        # What was measured first is judged first.
+        of = measured.pop() if measured else run_on(bench, kind)
+        if of:
+            yield judge_instructions(of)
+            yield judge_cycles(of, [each.seen for each in tried.get(kind.name, ())])
+            yield from judge_frequency(of)
+
+    if why := why_not_settable(bench, site):
+        yield Instrument(UNDER, "governors", "followed", ("governor_read",)).absent(why)
+    else:
+        doing("governors, limits and turbo")
+        yield from confirmed(settings)
+    for of in kinds:
+        yield from confirmed(partial(counters, [of], of.kind))
+
+
+def _moves(bench: Bench, kinds: Sequence[OfKind], doing: Progress) -> Iterator[Finding]:
+    """Judge what is seen of a thread that changes its core kind, its CPU, or sleeps."""
+    doing("a thread that changes its core kind or its CPU")
+    if len(kinds) > 1:
+        for share in SHARES:
+            yield from confirmed(partial(_split, bench, kinds[0], kinds[1], share))
+    for of in kinds:
+        if of.last_cpu != of.cpu:
+            yield from confirmed(partial(_halves, bench, of))
+    doing("more events than counters, moves and sleeps")
+    yield from confirmed(partial(_counted, bench))
+
+
+def _split(bench: Bench, first: OfKind, last: OfKind, share: float) -> Iterator[Finding]:
+    seen = bench.run(split_task(first.cpu, last.cpu, share))
+    yield judge_residency(seen, first, last)
+    yield judge_sum(seen, first, last)
+
+
+def _halves(bench: Bench, of: OfKind) -> Iterator[Finding]:
+    yield judge_sum(bench.run(split_task(of.cpu, of.last_cpu, 0.5)), of, of)
+
+
+def _counted(bench: Bench) -> Iterator[Finding]:
+    """Judge multiplexing, migrations and context switches."""
+    cpus = tuple(sorted(bench.node.topology.allowed))
+    many = Task(chain_words(SHORT_S), cpus[:1], events=many_events(bench))
+    yield judge_multiplexing(bench.run(many))
+    if len(cpus) < 2:
+        yield Instrument("migrations", "", f"{MOVES} moves").absent("this process has one CPU only")
+    else:
+        moving = ("move", "--amount", str(MOVES), "--other", str(cpus[-1]))
+        yield judge_migrations(bench.run(Task(moving, cpus[:1])))
+    sleeping = ("sleep", "--amount", str(SLEEPS))
+    yield judge_switches(bench.run(Task(sleeping, cpus[:1])))
+
+
+def _misses(bench: Bench, kinds: Sequence[OfKind], doing: Progress) -> Iterator[Finding]:
+    doing("reads within and beyond the caches")
+    far = far_bytes(bench.node.topology, bench.node.tree)
+    for of in kinds:
+        yield from confirmed(partial(_misses_on, bench, of, far))
+
+
+def _misses_on(bench: Bench, of: OfKind, far: int | Unavailable) -> Iterator[Finding]:
+    def reads_of(size_bytes: int) -> list[Seen]:
+        """Return a run without reads and one with them."""
+        words = (chase_words(size_bytes, reads) for reads in (0, READS))
+        return [bench.run(Task(each, (of.cpu,))) for each in words]
+
+    near = reads_of(NEAR_BYTES)
+    if why := near[1].why_without("cache_misses"):
+        far = Unavailable(why)
+    beyond = far if isinstance(far, Unavailable) else reads_of(far)
+    yield from judge_misses(of.kind.name, near, beyond)
+
+
+def _energy(
+    bench: Bench, kinds: Sequence[OfKind], quick: bool, doing: Progress
+) -> Iterator[Finding]:
+    """Judge energy, temperature and throttling by loads on the node."""
+    meters, absent = energy_meters(bench)
+    wanted = [(LOADS[-1], HEAT_S if bench.has_sensors else SHORT_S)]
+    if meters:
+        wanted = loads_of(QUICK_S if quick else TIMES_S)
+    loads: Loads = {}
+    idle: Seen | None = None
+    for load, seconds in wanted:
+        doing(f"energy and heat: {load}, {duration(seconds)}")
+        joules, seen = run_load(bench, load, seconds, meters)
+        loads = {**loads, (load, seconds): joules}
+        if load == LOADS[0]:
+            idle = seen
+    yield from judge_energy(loads if meters else {}, absent, len(bench.node.topology.cores) > 1)
+    work = _work_by_kind(bench, kinds)
+    yield from judge_cores(work, idle, bench.collectors.counts_cores)
+    yield from judge_kinds(kinds, idle.fields.get("power_pkg_w") if idle else None)
+    yield from judge_heat(seen)
+
+
+def _work_by_kind(bench: Bench, kinds: Sequence[OfKind]) -> dict[str, Seen]:
+    """Return a run of additions on each core kind, a new one where its cores have counters."""
+    return {
+        of.kind.name: bench.run(Task(chain_words(CORES_S), (of.cpu,)))
+        if bench.collectors.counts_cores
+        else of.chain
+        for of in kinds
+    }
+
+
+def _resolution(
+    bench: Bench, kinds: Sequence[OfKind], quick: bool, doing: Progress
+) -> Iterator[Finding]:
+    """Judge equal runs of a team on all cores, left to the scheduler."""
+    runtime = "libgomp" if bench.has("libgomp") else "pthreads"
+    cpus = tuple(sorted(bench.node.topology.allowed))
+    # What the slowest kind's CPU adds in the time: a team ends with its last thread.
+    rates = [
+        of.chain.printed["additions"] / of.chain.printed["adding_s"]
+        for of in kinds
+        if of.chain.printed.get("adding_s")
+    ]
+    amount = max(100, int(min(rates, default=1e9) * RUN_S))
+    words = ("chain", "--amount", str(amount), "--threads", str(len(cpus)))
+    task = Task(words, cpus, len(cpus), "none", None, runtime)
+    runs = 2 * (QUICK_PAIRS if quick else PAIRS)
+    doing(f"{runs} equal runs")
+    seen = [bench.run(task) for _ in range(runs + 1)]
+    # The first one finds the program outside the caches.
+    times_s = [of.printed["elapsed_s"] for of in seen[1:] if of.printed.get("elapsed_s")]
+    if len(times_s) < runs:
+        why = next(filter(None, (of.problem for of in seen)), "no time was printed")
+        yield Instrument("resolution", "", "equal runs").absent(why)
+    else:
+        yield judge_resolution(times_s)

@@ -1,0 +1,62 @@
+"""The settings in force during a run, by the words for them, from its record or a reading. Pure.
+
+They are those that stay in force until somebody changes them, so that attempts may differ in them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from pinstudy.base.text import one_line
+
+GOVERNOR = "governor"
+SCALING = {
+    "governor_read": GOVERNOR,
+    "epp": "EPP",
+    "min_khz": "lowest frequency (kHz)",
+    "max_khz": "highest frequency (kHz)",
+}
+SCHEDULING = {
+    "sched_energy_aware": "energy-aware scheduling",
+    "sched_itmt": "ITMT",
+    "sched_cache_aware": "cache-aware scheduling",
+    "sched_ext_scheduler": "scheduler of sched_ext",
+}
+# What a node runs from, as it is recorded, and the words for it.
+PowerSupply = Literal["mains", "battery"]
+MAINS: PowerSupply = "mains"
+BATTERY: PowerSupply = "battery"
+POWER_SUPPLY = "power supply"
+POWER = {"power_supply": POWER_SUPPLY, "platform_profile": "platform profile"}
+# The name that is recorded where sched_ext has loaded no scheduler.
+NO_SCHED_EXT = "none"
+_TEXTS = SCALING | SCHEDULING | POWER
+_LIMITS = {"pl1_w": "PL1 of {} (W)", "tau_s": "window of PL1 of {} (s)", "pl2_w": "PL2 of {} (W)"}
+# The fields of a record that `settings_in` reads.
+FIELDS = (*_TEXTS, "power_limits")
+
+
+def settings_in(record: Mapping[str, Any]) -> dict[str, str]:
+    """Return the known settings of a record by their words, each power limit on its own.
+
+    Where CPUs differ, a value has the CPUs of each.
+    """
+    found = {}
+    for name, word in _TEXTS.items():
+        value = record.get(name)
+        if isinstance(value, dict):
+            value = ", ".join(f"{key} on {cpus}" for key, cpus in value.items())
+        if value is not None:
+            found[word] = one_line(value)
+    return found | power_limits_in(record)
+
+
+def power_limits_in(record: Mapping[str, Any]) -> dict[str, str]:
+    """Return the limits of power in a record, in watts and seconds, by their words."""
+    return {
+        word.format(one_line(domain)): f"{limits[name]:.10g}"
+        for domain, limits in (record.get("power_limits") or {}).items()
+        for name, word in _LIMITS.items()
+        if name in limits
+    }

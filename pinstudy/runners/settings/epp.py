@@ -1,0 +1,73 @@
+"""The energy performance preference (EPP) of pstate drivers.
+
+Under the governor performance it is always `performance`: intel_pstate and amd-pstate refuse
+others then (Linux Documentation/admin-guide/pm/intel_pstate.rst, "Energy vs Performance Hints", and
+drivers/cpufreq/amd-pstate.c, store_energy_performance_preference).
+"""
+
+from __future__ import annotations
+
+import re
+
+from pinstudy.base.cpulist import format_cpulist
+from pinstudy.base.reading import Unavailable
+from pinstudy.runners.host.tree import Tree
+from pinstudy.runners.node.cpufreq import EPP_IS_DYNAMIC, POLICIES, is_epp_locked
+from pinstudy.runners.settings.governor import PERFORMANCE
+from pinstudy.runners.settings.setting import Present, Setting, SettingFile
+
+FILE = "energy_performance_preference"
+AVAILABLE = "energy_performance_available_preferences"
+
+_DYNAMIC = "dynamic"
+_FIXED = f"the EPP is always {PERFORMANCE} under the governor {PERFORMANCE}"
+
+
+class Epp(Setting):
+    """The EPP of each policy."""
+
+    name = "epp"
+    title = "the EPP"
+    paths = re.compile(rf"{POLICIES}/policy[0-9]{{1,5}}/{FILE}", re.ASCII)
+    scaling = True
+
+    def read(self, now: Present) -> str | Unavailable:
+        """Return the EPPs of the CPUs."""
+        return now.scaled("epp")
+
+    def impossible(self, now: Present, value: str) -> str | None:
+        """Return why the driver cannot have the EPP, or not with the governor of the case."""
+        for policy in now.cpufreq.policies_of(now.cpus):
+            cpus = f"CPUs {format_cpulist(policy.cpus)}"
+            offered = now.tree.text(f"{POLICIES}/{policy.name}/{AVAILABLE}")
+            if isinstance(offered, Unavailable):
+                driver = policy.driver or "the driver"
+                return f"{driver} has no EPP on {cpus}: {offered.reason}"
+            if value not in offered.split():
+                return f"the EPP {value} is not offered on {cpus} (but {offered})"
+        if now.asked("governor") == PERFORMANCE and value != PERFORMANCE:
+            return _FIXED
+        return now.cpufreq.reason or None
+
+    def refused(self, now: Present, value: str) -> str | None:
+        """Return the same, or that the governor in force or the driver itself sets the EPP."""
+        if problem := self.impossible(now, value):
+            return problem
+        if is_epp_locked(now.tree):
+            return f"the EPP {value} cannot be held: {EPP_IS_DYNAMIC}"
+        governors = {policy.governor for policy in now.cpufreq.policies_of(now.cpus)}
+        is_fixed = now.asked("governor") is None and PERFORMANCE in governors
+        return _FIXED if is_fixed and value != PERFORMANCE else None
+
+    def text(self, tree: Tree, path: str) -> str | Unavailable:
+        """Return what a file holds; of an EPP that amd-pstate moves, what is written to have it.
+
+        From Linux 7.3 on it reads `dynamic(profile:NAME)`.
+        """
+        found = tree.text(path)
+        is_dynamic = isinstance(found, str) and found.startswith(f"{_DYNAMIC}(")
+        return _DYNAMIC if is_dynamic else found
+
+    def files(self, now: Present, value: str) -> list[SettingFile]:
+        """Return the EPPs of the policies."""
+        return [SettingFile(f"{folder}/{FILE}", value) for folder in now.directories]

@@ -1,0 +1,190 @@
+"""Restores settings from their journal, after a study or a crash.
+
+A study that was killed leaves settings changed: the next command finds its journal and puts them
+back. After a reboot nothing is put back: the boot has reset all settings, and the journal's values
+may come from another kernel, whose governors had other meanings.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pinstudy.base import PINSTUDY
+from pinstudy.base.command import without_interruption
+from pinstudy.base.errors import UserError
+from pinstudy.base.text import first_of
+from pinstudy.runners.host.lock import is_locked, node_lock
+from pinstudy.runners.host.root_helper import RootHelper
+from pinstudy.runners.host.tree import Tree
+from pinstudy.runners.settings.files import put_in_force
+from pinstudy.runners.settings.journal import (
+    STUDY,
+    SYSTEM_FOLDER,
+    TUNE,
+    Entry,
+    Journal,
+    open_journal,
+    parsed_entry,
+    predates_boot,
+    state_folder,
+    unlock_state,
+)
+
+_MAX_SHOWN = 3
+_VANISHED = (
+    "the journal of settings {} was removed or replaced while the study ran; the settings were put "
+    "back from memory"
+)
+
+
+@dataclass(frozen=True)
+class Restored:
+    """The result of a restore: what the journal held, and by path why a setting is not verified.
+
+    `rebooted` when nothing was put back, because the boot has reset all settings. `vanished` when
+    the journal was not there any more, and this process still knew the settings.
+    """
+
+    journal: Journal
+    entry: Entry
+    problems: dict[str, str] = field(default_factory=dict)
+    rebooted: bool = False
+    vanished: bool = False
+
+    @property
+    def message(self) -> str:
+        """One line: which settings were not put back, why, and what to do; empty if all were.
+
+        A journal that vanished is told in any case.
+        """
+        if self.rebooted:
+            return (
+                f"the node was rebooted since its settings were changed ({self.entry.process}): "
+                "the boot has set them anew, and nothing was put back"
+            )
+        if not self.problems:
+            return _VANISHED.format(self.journal.path) if self.vanished else ""
+        reasons = list(dict.fromkeys(self.problems.values()))
+        if self.vanished:
+            return (
+                f"{_VANISHED.format(self.journal.path)}, but {len(self.problems)} of "
+                f"{len(self.entry.settings)}: {first_of(reasons, _MAX_SHOWN)}; put back by hand: "
+                + ", ".join(
+                    f"{setting.path} was {setting.value}"
+                    for setting in self.entry.settings
+                    if setting.path in self.problems
+                )
+            )
+        return (
+            f"{len(self.problems)} of {len(self.entry.settings)} settings could not be put back: "
+            f"{first_of(reasons, _MAX_SHOWN)}; {self.journal.path} keeps what they were: "
+            f"try `{PINSTUDY} restore` (as the user who changed them), or give up with "
+            f"`{PINSTUDY} restore --forget`"
+        )
+
+
+def restore(root: Path, journal: Journal, known: Entry | None = None) -> Restored | None:
+    """Put every setting of the journal in force, read all back, and remove the journal.
+
+    Where the journal cannot be used, or is gone, what this process itself has saved in it, `known`,
+    is put back. A journal with a setting that could not be verified stays. A journal from before a
+    reboot is removed, and no setting is changed. Returns None when there is no journal. Signals
+    that stop a study wait until this is done. Raises UserError for a journal that cannot be used,
+    StudyError for one that cannot be removed.
+    """
+    with without_interruption():
+        if helper := journal.helper:
+            return _restored_by(helper, journal)
+        journal.lock()
+        entry, vanished = _entry(journal, known)
+        if entry is None:
+            return None
+        tree = Tree(root)
+        if predates_boot(tree, entry):
+            journal.remove()
+            return Restored(journal, entry, rebooted=True)
+        problems = put_in_force(
+            tree, entry.settings, entry.restore_command, entry.user, entry.scheduler_command
+        )
+        if problems and journal.of_root:
+            # A site's command is the user's, and may do nothing.
+            problems = put_in_force(tree, entry.settings)
+        if not problems and not vanished:
+            journal.remove()
+        return Restored(journal, entry, problems, vanished=vanished)
+
+
+def _entry(journal: Journal, known: Entry | None) -> tuple[Entry | None, bool]:
+    """Return the settings to put back, and whether their journal is lost."""
+    try:
+        entry = journal.read()
+    except UserError:
+        if known is None:
+            raise
+        entry = None
+    if known is None or (entry and entry.process == known.process):
+        return entry, False
+    return known, True
+
+
+def _restored_by(helper: RootHelper, journal: Journal) -> Restored | None:
+    """Have root's part restore; it alone may write root's journal and the settings."""
+    answer, _ = helper.ask("restore", purpose=journal.purpose)
+    if "entry" not in answer:
+        return None
+    return Restored(
+        journal,
+        parsed_entry(answer["entry"]),
+        answer["problems"],
+        answer["rebooted"],
+        answer["vanished"],
+    )
+
+
+def restore_after_crash(root: Path) -> list[str]:
+    """Replay the journal of a study that is gone; return messages for the user, a line each.
+
+    The journal of a study that is still at work is left alone, and so is that of a tuning, unless
+    the node was rebooted since. A user cannot replay root's journal: a line says so.
+    """
+    mine = [open_journal(root, purpose) for purpose in (STUDY, TUNE)]
+    journals = [journal for journal in mine if journal.exists()]
+    others = others_leftovers(root)
+    if not (journals or others) or is_locked(root):
+        return []
+    return [line for journal in journals if (line := _replay(root, journal))] + others
+
+
+def others_leftovers(root: Path) -> list[str]:
+    """Return a line when a study of root has left settings that this user cannot put back."""
+    system = Journal(SYSTEM_FOLDER, STUDY)
+    if root != Path("/") or state_folder(root) == SYSTEM_FOLDER or not system.exists():
+        return []
+    try:
+        entry = system.read()
+    except UserError:
+        entry = None
+    if entry and predates_boot(Tree(root), entry):
+        return []
+    return [
+        f"a study of root that was killed has left settings of this node changed ({system.path}); "
+        f"put them back with `sudo {PINSTUDY} restore`"
+    ]
+
+
+def _replay(root: Path, journal: Journal) -> str:
+    """Replay a journal; return the message for the user, empty for a tuning still in force."""
+    tuned = journal.path.stem == TUNE
+    try:
+        if tuned and not ((entry := journal.read()) and predates_boot(Tree(root), entry)):
+            return ""
+        with node_lock(root):
+            done = restore(root, journal)
+            unlock_state()
+    except UserError as error:
+        return str(error)
+    if done is None:
+        return "another pinstudy has just put the settings back"
+    all_back = f"put back the settings that a study had left changed ({done.entry.process})"
+    return done.message or all_back
