@@ -52,15 +52,15 @@ editable() {
     place="$root $(real_path g++) $(real_path clang++) $(real_path cmake)"
     key="$place $tests $(environment_key requirements-build.txt)"
     [ "$(head -n 1 build/gcc/place 2>/dev/null)" = "$place" ] || rm -rf build/gcc build/clang
-    ! is_current "$stamps/editable" "$key" || changed "$stamps/editable" || return 0
-    mkdir -p build/gcc && stamp build/gcc/place "$place" && : >"$stamps/editable.begun"
-    rm -f "$stamps/editable"
+    ! is_current "$venv/editable.stamp" "$key" || changed "$venv/editable.stamp" || return 0
+    mkdir -p build/gcc && stamp build/gcc/place "$place" && : >"$venv/editable.begun"
+    rm -f "$venv/editable.stamp"
     say "builds pinstudy and its programs: a minute on 2 CPUs, with their tests two"
     CXX=g++ logged "${pip[@]}" install --no-build-isolation --no-deps --no-index --editable . -C build-dir=build/gcc \
         -C "cmake.define.PINSTUDY_OTHER_DIR=$root/build/clang" -C "cmake.define.PINSTUDY_TESTS=$tests" \
         -C cmake.define.PINSTUDY_WERROR=ON || fail "cannot build the programs:" see-log
     # Its time is that of the beginning: what has changed since then is built the next time.
-    stamp "$stamps/editable" "$key" && touch -r "$stamps/editable.begun" "$stamps/editable"
+    stamp "$venv/editable.stamp" "$key" && touch -r "$venv/editable.begun" "$venv/editable.stamp"
 }
 
 # changed STAMP: whether a file that the build reads is newer.

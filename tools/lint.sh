@@ -31,6 +31,21 @@ same_bounds() {
             s/^requires-python = "(>=[0-9.]+)".*/python\1/p' pyproject.toml | sort)
 }
 
+# bounded_size: whether the tracked lines without data are no more than pyproject.toml allows. The number may
+# rise in a commit that says why.
+# shellcheck disable=SC2317
+bounded_size() {
+    local most lines
+    most=$(sed -n 's/^most-lines = //p' pyproject.toml)
+    lines=$(git ls-files -z -- . ':!cards' ':!tests/data' ':!requirements*.txt' ':!*__snapshots__*' ':!*.csv' \
+        ':!*.png' ':!*.xz' | xargs -0 cat 2>/dev/null | wc -l)
+    [ "$lines" -le "$most" ] || {
+        echo "$lines tracked lines without data, at most $most are allowed (most-lines in pyproject.toml):" \
+            "delete what is no longer used, or raise the number in a commit that says why"
+        return 1
+    }
+}
+
 mapfile -t cpp < <(find apps include pinstudy tests benchmarks -name '*.[ch]pp' -o -name 'pinstudy.h' | sort)
 
 check "Python, rules" python -m ruff check
@@ -38,6 +53,7 @@ check "Python, format" python -m ruff format --check
 check "Python, types" python -m mypy
 check "Python, imports" lint-imports --no-cache
 check "Spack bounds" same_bounds
+check "size" bounded_size
 check "C++, format" clang-format --dry-run -Werror "${cpp[@]}"
 check "shell" shellcheck --external-sources bin/pinstudy .ci/run \
     tools/setup.sh tools/test.sh tools/lint.sh tools/sanitize.sh tools/lock.sh tests/test_spack.sh \

@@ -5,7 +5,7 @@ import shlex
 from pathlib import Path
 
 # As in pyproject.toml.
-VERSION = "0.1.0"
+VERSION = "0.2.0"
 
 # The folder of the package: a checkout, or an installation's site-packages.
 ROOT = Path(__file__).resolve().parents[2]

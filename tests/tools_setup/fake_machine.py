@@ -12,7 +12,7 @@ from tests.support.wait import HANG_S
 
 # Commands of every system that the scripts use.
 BASE = [
-    *("awk", "bash", "cat", "cp", "cut", "env", "find", "flock", "grep", "head", "id", "ls"),
+    *("awk", "bash", "cat", "cp", "cut", "env", "find", "flock", "grep", "head", "id", "ln", "ls"),
     *(
         "mkdir",
         "mktemp",
@@ -31,30 +31,26 @@ BASE = [
 ]
 
 # Stands for every interpreter: it makes environments with a copy of itself. PIP_SCRIPT in the
-# environment runs instead of pip.
+# environment runs instead of an installation of packages, BUILD_SCRIPT instead of a build.
 PYTHON = """
 case "$1 $2" in
-    "-m venv") mkdir -p "$3/bin" && cp "$0" "$3/bin/python" ;;
-    "-m pip") eval "${PIP_SCRIPT-}" ;;
-    "-m tools.study_schema") file=${3-configs/schema.json}; mkdir -p "${file%/*}"; touch "$file" ;;
+    "-m venv") mkdir -p "$3/bin" && cp "$0" "$3/bin/python" && touch "$3/pyvenv.cfg" ;;
+    "-m pip")
+        case $* in
+            *" --editable "*)
+                mkdir -p build/gcc
+                for option; do echo "${option#cmake.define.}" | sed 's/=/:STRING=/'; done \\
+                    >build/gcc/CMakeCache.txt
+                eval "${BUILD_SCRIPT-}" ;;
+            *" wheel "*)
+                mkdir -p build/wheel && touch build/wheel/pinstudy.whl
+                eval "${BUILD_SCRIPT-}" ;;
+            *) eval "${PIP_SCRIPT-}" ;;
+        esac ;;
+    "-m tools.study_schema") touch pinstudy/configs/schema.json ;;
     "-I -S") echo "3.11 x86_64" ;;
+    "-c import os, sys; print(os.path.realpath"*) echo "${REAL_PYTHON-$0}" ;;
 esac
-"""
-
-# Writes the options that CMake's cache would have. BUILD_SCRIPT is the compilation. Installs the
-# files that INSTALLED names into the folder after --prefix.
-CMAKE = """
-if [ "$1" = --install ]; then
-    : >"$2/install_manifest.txt"
-    for file in ${INSTALLED-bin/lu-serial}; do
-        mkdir -p "$4/${file%/*}" && touch "$4/$file" && echo "$4/$file" >>"$2/install_manifest.txt"
-    done
-elif [ "$1" = -B ]; then
-    mkdir -p "$2"
-    for option; do echo "${option#-D}" | sed 's/=/:STRING=/'; done >"$2/CMakeCache.txt"
-else
-    eval "${BUILD_SCRIPT-}"
-fi
 """
 
 DEBIAN = 'ID=debian\nVERSION_ID="12"\n'
@@ -75,13 +71,19 @@ class FakeMachine:
         self._os_release.write_text(os_release, encoding="utf-8")
         self.forget_calls()
         shutil.copytree(ROOT / "tools", self.root / "tools")
+        for name in ("apps/originals/obtain.sh", "vnode/images.sh", "share/modulefile.tcl"):
+            (self.root / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, self.root / name)
         self.write("requirements.txt", "click==8 --hash=sha256:00\n")
         self.write("requirements-dev.txt", "pytest==9 --hash=sha256:00\n")
+        self.write("requirements-build.txt", "scikit-build-core==1 --hash=sha256:00\n")
         self.write("requirements-docs.txt", "mkdocs==1 --hash=sha256:00\n")
+        self.write("pyproject.toml", 'version = "1.2"\n')
         self.write("apps/lu/main.cpp", "int main() {}\n")
         empty = (
             "CMakeLists.txt",
             "CMakePresets.json",
+            "bin/pinstudy",
             "pinstudy/runners/witness/a",
             "tests/apps/a",
         )
@@ -96,8 +98,8 @@ class FakeMachine:
     def with_everything(self) -> FakeMachine:
         """Put the needs of a study on the machine, and return it."""
         self.put("python3", PYTHON)
-        self.put("cmake", CMAKE)
-        for name in ["g++", "make", "clang++", "perf", "likwid-pin", "numactl", "hwloc-info"]:
+        build, run = ("cmake", "g++", "make", "clang++"), ("perf", "likwid-pin", "numactl")
+        for name in (*build, *run, "hwloc-info"):
             self.put(name)
         return self
 

@@ -93,14 +93,3 @@ def test_it_can_be_gone_without(machine: FakeMachine) -> None:
 
     assert "Spack" not in done.stdout
     assert (machine.root / ".venv/bin/python").exists()
-
-
-def test_an_installation_uses_its_interpreter(machine: FakeMachine, tmp_path: Path) -> None:
-    spack = environment(machine, "python3", "pinstudy-witness")
-
-    done = machine.set_up("install", SPACK_ENV=spack, PREFIX=str(tmp_path / "p"))
-
-    assert done.returncode == 0, done.stderr
-    assert (tmp_path / "p/lib/pinstudy/interpreter").read_text() == (
-        f"{spack}/.spack-env/view/bin/python3\n"
-    )

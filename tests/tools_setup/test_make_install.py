@@ -1,15 +1,13 @@
-"""`make install` and `make uninstall`: the files that they add and remove below a prefix."""
+"""`make install`: a virtual environment of its own below a prefix, with a wheel of the checkout."""
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 import tempfile
 from pathlib import Path
 
 import pytest
 
-from tests.tools_setup.fake_machine import PYTHON, FakeMachine
+from tests.tools_setup.fake_machine import FakeMachine
 
 
 @pytest.fixture
@@ -17,138 +15,46 @@ def machine(tmp_path: Path) -> FakeMachine:
     return FakeMachine(tmp_path).with_everything()
 
 
-@pytest.fixture
-def prefix(tmp_path: Path) -> Path:
-    return tmp_path / "a pre fix"
-
-
-def install(
-    machine: FakeMachine, prefix: Path, **environment: str
-) -> subprocess.CompletedProcess[str]:
-    done = machine.set_up("install", PREFIX=str(prefix), **environment)
-    assert done.returncode == 0, done.stderr
-    return done
-
-
-def test_programs_of_each_compiler_and_an_environment_go_to_the_prefix(
-    machine: FakeMachine, prefix: Path
+def test_packages_and_a_wheel_go_to_an_environment_there(
+    machine: FakeMachine, tmp_path: Path
 ) -> None:
-    done = install(machine, prefix)
+    prefix = tmp_path / "a pre fix"
 
-    assert [call.split(" --prefix")[0] for call in machine.calls("cmake --install")] == [
-        "cmake --install build/gcc",
-        "cmake --install build/clang",
-    ]
-    assert (prefix / "lib/pinstudy/.venv/bin/python").exists()
-    assert not (machine.root / ".venv").exists()
+    done = machine.set_up("install", PREFIX=str(prefix), MARCH="x86-64-v3")
+
+    assert done.returncode == 0, done.stderr
     assert f"installed: {prefix}/bin/pinstudy" in done.stdout
-    assert (prefix / "lib/pinstudy/configs/schema.json").exists()
-    [compiled] = machine.calls("python3 -m compileall")
-    assert f"{prefix}/lib/pinstudy/runners" in compiled
-
-
-def test_it_says_that_the_programs_are_for_this_cpu(machine: FakeMachine, prefix: Path) -> None:
-    assert "may fail on others: MARCH=" in install(machine, prefix).stdout
-
-
-def test_march_builds_apart_for_all_nodes_of_a_kind(machine: FakeMachine, prefix: Path) -> None:
-    done = install(machine, prefix, MARCH="x86-64-v3")
-
     assert "MARCH=" not in done.stdout
-    configured = machine.calls("cmake -B")
-    assert [call.split()[2] for call in configured] == [
-        "build/march-x86-64-v3/gcc",
-        "build/march-x86-64-v3/clang",
-    ]
-    assert all("-DPINSTUDY_MARCH=x86-64-v3" in call for call in configured)
-    folders = [call.split()[2] for call in machine.calls("cmake --install")]
-    assert folders == ["build/march-x86-64-v3/gcc", "build/march-x86-64-v3/clang"]
-
-    machine.forget_calls()
-    install(machine, prefix, MARCH="x86-64-v3")
-    assert machine.calls("cmake -B") == machine.calls("cmake --build") == []
+    calls = [call for call in machine.calls() if " pip " in call]
+    [built] = [call for call in calls if " wheel " in call]
+    assert "cmake.define.PINSTUDY_MARCH=x86-64-v3" in built
+    assert calls[-2].endswith("--require-hashes -r requirements.txt")
+    assert calls[-1].endswith("build/wheel/pinstudy.whl")
+    module = (prefix / "share/pinstudy/modulefiles/pinstudy/1.2").read_text()
+    assert f'set prefix "{prefix}"' in module
+    assert (prefix / "share/pinstudy/bin/pinstudy").readlink() == Path("../../../bin/pinstudy")
 
 
-def test_an_older_installation_leaves_nothing_but_what_others_have_put_there(
-    machine: FakeMachine, prefix: Path
-) -> None:
-    install(machine, prefix, INSTALLED="bin/lu-serial lib/pinstudy/configs/studies/old.yaml")
-    mine = prefix / "lib/pinstudy/configs/sites/ours.yaml"
-    mine.parent.mkdir()
-    mine.touch()
+def test_an_update_keeps_what_others_have_put_there(machine: FakeMachine, tmp_path: Path) -> None:
+    machine.set_up("install", PREFIX=str(tmp_path / "p"))
+    (tmp_path / "p/ours.yaml").touch()
 
-    install(machine, prefix, INSTALLED="bin/lu-serial")
-
-    assert (prefix / "bin/lu-serial").exists() and mine.exists()
-    assert not (prefix / "lib/pinstudy/configs/studies/old.yaml").exists()
+    assert machine.set_up("install", PREFIX=str(tmp_path / "p")).returncode == 0
+    assert (tmp_path / "p/ours.yaml").exists()
 
 
-def test_a_list_of_files_that_leads_out_of_the_prefix_is_not_followed(
-    machine: FakeMachine, prefix: Path
-) -> None:
-    install(machine, prefix)
-    outside = prefix.parent / "outside"
-    outside.touch()
-    with (prefix / "lib/pinstudy/installed.txt").open("a") as manifest:
-        manifest.write("../outside\n")
-
-    install(machine, prefix)
-
-    assert outside.exists()
-
-
-def test_a_given_interpreter_is_noted_in_the_place_of_an_environment(
-    machine: FakeMachine, prefix: Path
-) -> None:
-    install(machine, prefix)
-    python = machine.path / "python3"
-
-    install(machine, prefix, PINSTUDY_PYTHON=str(python))
-
-    assert (prefix / "lib/pinstudy/interpreter").read_text() == f"{python}\n"
-    assert not (prefix / "lib/pinstudy/.venv").exists()
-
-
-def test_uninstalling_removes_what_was_installed(machine: FakeMachine, prefix: Path) -> None:
-    install(machine, prefix, INSTALLED="bin/lu-serial lib/pinstudy/runners/node/node.py")
-    cache = prefix / "lib/pinstudy/runners/__pycache__/node.cpython-311.pyc"
-    cache.parent.mkdir()
-    cache.touch()
-    other = prefix / "bin/other"
-    other.touch()
-
-    done = machine.set_up("uninstall", PREFIX=str(prefix))
-
-    assert done.returncode == 0, done.stderr
-    assert [path for path in prefix.rglob("*") if path.is_file()] == [other]
-    assert not (prefix / "lib/pinstudy").exists()
-
-
-def test_nothing_is_removed_where_nothing_was_installed(tmp_path: Path) -> None:
-    machine = FakeMachine(tmp_path)
-    done = machine.set_up("uninstall", PREFIX=str(tmp_path))
-
-    assert done.returncode == 2
-    assert done.stderr.startswith(f"set-up: finds no installation in {tmp_path} ")
+def test_it_says_that_the_programs_are_for_this_cpu(machine: FakeMachine, tmp_path: Path) -> None:
+    assert "may fail on others: MARCH=" in machine.set_up("install", PREFIX=f"{tmp_path}/p").stdout
 
 
 @pytest.mark.parametrize(
     ("environment", "message"),
     [
-        ({}, "says where with PREFIX=, as in `make install PREFIX=/opt/pinstudy`"),
+        ({}, "needs a PREFIX from the root on, as in `make install PREFIX=/opt/pinstudy`"),
         ({"PREFIX": "opt"}, "needs a PREFIX from the root on"),
-        ({"PREFIX": "{root}/bin/.."}, "cannot have this checkout itself as PREFIX"),
-        ({"PREFIX": "{root}/requirements.txt"}, "cannot write {root}/requirements.txt: install as"),
-        (
-            {"PREFIX": "/p", "DESTDIR": "/stage"},
-            "knows no DESTDIR; packagers use `cmake --install`",
-        ),
+        ({"PREFIX": "{root}"}, "installs into a folder of its own, as in"),
+        ({"PREFIX": "{root}/pyproject.toml"}, "installs into a folder of its own, as in"),
         ({"PREFIX": "/p", "MARCH": "../x"}, "needs a value of the compilers' -march as MARCH"),
-        ({"PREFIX": "/p", "PINSTUDY_PYTHON": "python3"}, "needs PINSTUDY_PYTHON from the root on"),
-        (
-            {"PREFIX": "/p", "PINSTUDY_PYTHON": "/nowhere/python3"},
-            "cannot use /nowhere/python3, which lacks a working python3",
-        ),
     ],
 )
 def test_a_mistake_is_one_line(
@@ -159,33 +65,19 @@ def test_a_mistake_is_one_line(
     done = machine.set_up("install", **given)
 
     assert done.returncode == 2
-    assert done.stderr.startswith(f"set-up: {message.format(root=machine.root)}")
+    assert done.stderr.startswith(f"set-up: {message}")
     assert done.stderr.count("\n") == 1
-    assert machine.calls("cmake --install") == []
-
-
-def test_an_interpreter_without_the_packages_is_named_with_what_it_lacks(
-    machine: FakeMachine, prefix: Path
-) -> None:
-    machine.put("python3.9", 'echo rich; echo "Python 3.10 or newer"' + PYTHON)
-    python = machine.path / "python3.9"
-
-    done = machine.set_up("install", PREFIX=str(prefix), PINSTUDY_PYTHON=str(python))
-
-    message = f"set-up: cannot use {python}, which lacks rich, Python 3.10 or newer\n"
-    assert (done.returncode, done.stderr) == (2, message)
 
 
 def test_an_interpreter_that_others_may_not_start_is_reported(machine: FakeMachine) -> None:
     with tempfile.TemporaryDirectory() as public:
         Path(public).chmod(0o755)
-        home = Path(public) / "home"
-        python = home / "python3"
-        machine.put("python3", f'case "$*" in *realpath*) echo "{python}"; exit ;; esac' + PYTHON)
-        home.mkdir()
-        shutil.copy(machine.path / "python3", home)
-        message = f"others may not start {python}: give another one as PINSTUDY_PYTHON"
+        python = Path(public) / "home/python3"
+        python.parent.mkdir()
+        python.touch(mode=0o755)
+        message = "others may not start the interpreter of"
+        given = {"PREFIX": f"{public}/p", "REAL_PYTHON": str(python)}
 
-        assert message not in install(machine, Path(public), PINSTUDY_PYTHON=str(python)).stdout
-        home.chmod(0o700)
-        assert message in install(machine, Path(public), PINSTUDY_PYTHON=str(python)).stdout
+        assert message not in machine.set_up("install", **given).stdout
+        python.parent.chmod(0o700)
+        assert message in machine.set_up("install", **given).stdout

@@ -43,6 +43,8 @@ class Checkout:
         self.home.mkdir(parents=True)
         for path in ("tools", "apps/originals", "apps/cmake"):
             shutil.copytree(ROOT / path, self.root / path)
+        (self.root / "vnode").mkdir()
+        shutil.copy(ROOT / "vnode/images.sh", self.root / "vnode")
         self.sources = {}
         for original in ("LULESH", "OMPSCR"):
             self.sources[f"{original}_SOURCE"] = folder / original

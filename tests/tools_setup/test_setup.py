@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.processes import wait_until_gone
 from tests.tools_setup.fake_machine import FakeMachine
 
 
@@ -18,23 +17,26 @@ def machine(tmp_path: Path) -> FakeMachine:
     return FakeMachine(tmp_path).with_everything()
 
 
+LOCKS = ["requirements.txt", "requirements-build.txt"]
+
+
 def steps(machine: FakeMachine) -> list[str]:
-    """Return the steps since forget_calls: pip's lock files, then CMake's builds."""
-    installed, built = [], []
+    """Return the steps since forget_calls: pip's lock files, and "build"."""
+    found = []
     for call in machine.calls():
         words = call.split()
-        if "pip" in words:
-            installed.append(words[-1])
-        elif "--build" in words:
-            built.append(words[words.index("--build") + 1].removeprefix("build/"))
-    return installed + built
+        if "--require-hashes" in words:
+            found.append(words[-1])
+        elif "--editable" in words:
+            found.append("build")
+    return found
 
 
 def test_a_first_set_up_does_every_step(machine: FakeMachine) -> None:
     done = machine.set_up()
 
     assert done.returncode == 0, done.stderr
-    assert steps(machine) == ["requirements.txt", "gcc", "clang"]
+    assert steps(machine) == [*LOCKS, "build"]
     assert (machine.root / ".venv/bin/python").exists()
 
 
@@ -55,7 +57,9 @@ def test_the_schema_of_studies_is_written_again_only_after_a_change(machine: Fak
 def test_packages_are_installed_by_their_hashes(machine: FakeMachine) -> None:
     machine.set_up()
 
-    assert "--require-hashes" in next(call for call in machine.calls() if " pip install " in call)
+    assert "--require-hashes" in next(
+        call for call in machine.calls() if " -r requirements.txt" in call
+    )
 
 
 def test_a_second_set_up_does_nothing_and_says_nothing(machine: FakeMachine) -> None:
@@ -102,13 +106,14 @@ def change_interpreter(machine: FakeMachine) -> None:
 @pytest.mark.parametrize(
     ("change", "again"),
     [
-        (change_lock, ["requirements.txt"]),
-        (change_interpreter, ["requirements.txt"]),
-        (remove_environment, ["requirements.txt"]),
-        (change_source, ["gcc", "clang"]),
-        (add_source, ["gcc", "clang"]),
-        (remove_source, ["gcc", "clang"]),
-        (change_compiler, ["gcc"]),
+        # A new environment lacks pinstudy, too.
+        (change_lock, [*LOCKS, "build"]),
+        (change_interpreter, [*LOCKS, "build"]),
+        (remove_environment, [*LOCKS, "build"]),
+        (change_source, ["build"]),
+        (add_source, ["build"]),
+        (remove_source, ["build"]),
+        (change_compiler, ["build"]),
     ],
 )
 def test_a_change_redoes_the_step_that_depends_on_it_and_no_other(
@@ -153,7 +158,7 @@ def test_a_moved_checkout_is_built_from_scratch(machine: FakeMachine) -> None:
 
     machine.set_up()
 
-    assert steps(machine) == ["gcc", "clang"]
+    assert steps(machine) == ["build"]
     assert not (machine.root / "build/gcc/of-the-old-place").exists()
 
 
@@ -168,12 +173,17 @@ def test_going_back_to_older_sources_builds_again(machine: FakeMachine) -> None:
 
     machine.set_up("test")
 
-    assert steps(machine) == ["gcc", "clang"]
+    assert steps(machine) == ["build"]
 
 
 def test_a_study_after_the_tests_sets_nothing_up_again(machine: FakeMachine) -> None:
     machine.set_up("test")
-    assert steps(machine) == ["requirements.txt", "requirements-dev.txt", "gcc", "clang"]
+    assert steps(machine) == [
+        "requirements.txt",
+        "requirements-dev.txt",
+        "requirements-build.txt",
+        "build",
+    ]
     machine.forget_calls()
 
     machine.set_up()
@@ -187,9 +197,9 @@ def test_the_tests_after_a_study_add_to_what_is_there(machine: FakeMachine) -> N
 
     machine.set_up("test")
 
-    assert steps(machine) == ["requirements-dev.txt", "gcc", "clang"]
-    [with_tests] = machine.calls("cmake -B build/gcc")
-    assert "-DPINSTUDY_TESTS=ON" in with_tests
+    assert steps(machine) == ["requirements-dev.txt", "build"]
+    [with_tests] = [call for call in machine.calls() if "--editable" in call]
+    assert "cmake.define.PINSTUDY_TESTS=ON" in with_tests
 
 
 def test_a_failed_installation_is_shown_and_started_anew(machine: FakeMachine) -> None:
@@ -198,11 +208,10 @@ def test_a_failed_installation_is_shown_and_started_anew(machine: FakeMachine) -
     assert failed.returncode == 2
     assert "cannot install the Python packages of requirements.txt" in failed.stderr
     assert "  | no such host" in failed.stderr
-    assert "build/setup-python.log" in failed.stderr
-    # The programs that were built beside it are kept.
+    assert "build/setup.log" in failed.stderr
     machine.forget_calls()
     assert machine.set_up().returncode == 0
-    assert steps(machine) == ["requirements.txt"]
+    assert steps(machine) == [*LOCKS, "build"]
     assert not (machine.root / ".venv/half").exists()
 
 
@@ -223,38 +232,13 @@ def test_an_interruption_is_reported_and_set_up_can_continue(machine: FakeMachin
     assert not (machine.root / ".venv/half").exists()
 
 
-def test_packages_are_installed_while_programs_are_built(machine: FakeMachine) -> None:
-    os.mkfifo(machine.root / "meeting")
-
-    # Each waits for the other: in sequence they would wait until the test ends them.
-    done = machine.set_up(
-        PIP_SCRIPT="echo here >meeting", BUILD_SCRIPT="[ -e met ] || cat meeting >met"
-    )
-
-    assert done.returncode == 0, done.stderr
-    assert (machine.root / "met").read_text() == "here\n"
-
-
 def test_a_failed_build_leaves_the_packages_installed(machine: FakeMachine) -> None:
     failed = machine.set_up(BUILD_SCRIPT="echo error: no semicolon; exit 1")
     machine.forget_calls()
 
     assert failed.returncode == 2
     assert machine.set_up().returncode == 0
-    assert steps(machine) == ["gcc", "clang"]
-
-
-def test_a_signal_ends_the_installation_too(machine: FakeMachine) -> None:
-    os.mkfifo(machine.root / "meeting")
-    # The build ends the set-up once pip is at work; nothing ever writes to pip.
-    interrupted = machine.set_up(
-        PIP_SCRIPT="touch .venv/half; echo $$ >pip; echo here >meeting; exec cat meeting",
-        BUILD_SCRIPT='cat meeting; kill -TERM "$(cut -d" " -f4 /proc/$PPID/stat)" $PPID',
-    )
-
-    assert interrupted.returncode == 2
-    assert interrupted.stderr.endswith("set-up: interrupted; the same command goes on\n")
-    wait_until_gone([int((machine.root / "pip").read_text())])
+    assert steps(machine) == ["build"]
 
 
 def test_a_failed_build_is_shown_and_done_again(machine: FakeMachine) -> None:
@@ -265,15 +249,8 @@ def test_a_failed_build_is_shown_and_done_again(machine: FakeMachine) -> None:
 
     machine.forget_calls()
     assert machine.set_up().returncode == 0
-    assert steps(machine) == ["gcc", "clang"]
+    assert steps(machine) == ["build"]
     assert (machine.root / "build/gcc/good.o").exists()
-
-
-def test_a_killed_build_is_done_from_scratch(machine: FakeMachine) -> None:
-    machine.set_up(BUILD_SCRIPT="touch build/gcc/half.o; kill -KILL $PPID")
-
-    assert machine.set_up().returncode == 0
-    assert not (machine.root / "build/gcc/half.o").exists()
 
 
 def test_an_unwritable_checkout_is_one_line(machine: FakeMachine) -> None:
@@ -351,7 +328,7 @@ def test_by_sudo_root_installs_packages_and_the_caller_does_the_rest(by_sudo: Fa
         word for name in before for word in name.split()
     }
     assert (by_sudo.root / "seen").read_text() == "/home/alice alice \n"
-    assert steps(by_sudo) == ["requirements.txt", "gcc", "clang"]
+    assert steps(by_sudo) == [*LOCKS, "build"]
 
 
 def test_by_sudo_what_could_not_be_installed_is_not_tried_again(by_sudo: FakeMachine) -> None:
@@ -366,7 +343,7 @@ def test_by_sudo_what_could_not_be_installed_is_not_tried_again(by_sudo: FakeMac
 def test_by_sudo_a_checkout_of_roots_stays_roots(by_sudo: FakeMachine) -> None:
     assert by_sudo.set_up(OWNER="0", **SUDO).returncode == 0
     assert by_sudo.calls("setpriv") == []
-    assert steps(by_sudo) == ["requirements.txt", "gcc", "clang"]
+    assert steps(by_sudo) == [*LOCKS, "build"]
 
 
 def test_by_sudo_a_caller_who_is_no_number_is_refused(by_sudo: FakeMachine) -> None:
