@@ -40,7 +40,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wheel")
     command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-build-isolation"]
     command += ["--no-deps", "--no-index", "--config-settings=wheel.cmake=false"]
-    subprocess.run([*command, "--wheel-dir", folder, ROOT], check=True, timeout=HANG_S)
+    subprocess.run([*command, "--wheel-dir", str(folder), str(ROOT)], check=True, timeout=HANG_S)
     return next(folder.glob("*.whl"))
 
 
@@ -124,7 +124,7 @@ def test_another_user_may_start_it(prefix: Path) -> None:
         path.stat().st_mode & 0o001 for path in Path(sys.executable).resolve().parents
     ):
         pytest.skip("needs root, and an interpreter that others may start")
-    command = [prefix / "bin/pinstudy", "apps"]
+    command = [str(prefix / "bin/pinstudy"), "apps"]
     done = subprocess.run(command, cwd="/", capture_output=True, check=False, **AS_NOBODY)
     assert done.returncode == 0, done.stderr
 
