@@ -3,7 +3,7 @@
 A page has its table between two lines, the first of which names the dataclass, the record's fields,
 the measures, or the columns of runs::
 
-    <!-- keys of configs.study.Study -->
+    <!-- keys of pinstudy.configs.study.Study -->
     <!-- end of keys -->
 """
 

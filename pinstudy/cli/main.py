@@ -22,7 +22,7 @@ from pinstudy.cli.options import FORMER_OPTIONS
 from pinstudy.cli.streams import lost_reason, prepare_streams
 from pinstudy.runners.host.privileges import User, drop_privileges, give_up_root
 
-# Each command's module of `pinstudy.commands`, in the groups and the order of `pinstudy --help`.
+# Each command's module of pinstudy.cli.commands, in the groups and the order of `pinstudy --help`.
 GROUPS = {
     "Study": {
         "studies": "study",
