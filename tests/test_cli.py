@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pinstudy import cli
+from pinstudy.cli import main as cli
 from tests.support.cli import pinstudy
 
 
