@@ -60,7 +60,7 @@ def test_a_reader_of_results_loads_few_modules_and_no_bootstrap(tmp_path: Path) 
     write(results, Study({"unpinned": 1.0, "pcores-pin": 0.9, "ecores-set": 1.4}).records())
     code = (
         "import sys, pinstudy.analysis.records.runs, pinstudy.analysis.results.sources\n"
-        "print(*(name for name in sys.modules if name.split('.')[0] == 'runners'))\n"
+        "print(*(name for name in sys.modules if name.startswith('pinstudy.runners')))\n"
         "from pinstudy.cli.main import group\n"
         "for command in ('verdict', 'tables'):\n"
         f"    group.main([command, {str(results)!r}], standalone_mode=False)\n"

@@ -44,8 +44,11 @@ def test_too_little_memory_for_the_start_is_told_in_one_line(
     tree = tmp_path / "pinstudy"
     tree.mkdir()
     shutil.copy(ROOT / "pinstudy" / "__main__.py", tree)
-    (tree / "cli.py").write_text(f"raise {error}\n")
-    done = subprocess.run([sys.executable, tree], capture_output=True, text=True, check=False)
+    (tree / "cli").mkdir()
+    (tree / "cli" / "main.py").write_text(f"raise {error}\n")
+    # -S: what set-up has installed in the environment would come first.
+    command = [sys.executable, "-S", str(tree)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (1, line)
 
 
@@ -72,7 +75,7 @@ def test_too_little_memory_for_the_start_is_told_in_one_line(
         ),
         # Numerical libraries would leave threads in the process that measures.
         (
-            "pinstudy.live_grid, analysis.overview.text",
+            "pinstudy.cli.live_grid, pinstudy.analysis.overview.text",
             "pinstudy.cli.live_grid",
             {"numpy", "scipy", "pandas"},
         ),

@@ -102,15 +102,12 @@ def test_nothing_is_executed_from_a_results_folder(planted: Path) -> None:
     assert (planted / "report.html").stat().st_size > 10_000
     # An interpreter without an environment of its own.
     installation = above / "installed"
-    tree = installation / "lib" / "pinstudy"
     (installation / "bin").mkdir(parents=True)
-    tree.mkdir(parents=True)
     shutil.copy(ROOT / "bin/pinstudy", installation / "bin")
-    for name in ("pinstudy", "base", "configs", "runners", "analysis"):
-        (tree / name).symlink_to(ROOT / name)
-    (tree / "interpreter").write_text(f"{sys.executable}\n")
+    (installation / "bin/python3").symlink_to(sys.executable)
     packages = next(path for path in sys.path if path.endswith("site-packages"))
-    run(planted, installation / "bin/pinstudy", "apps", PATH=path, PYTHONPATH=f":{packages}:.")
+    paths = f":{ROOT}:{packages}:."
+    run(planted, installation / "bin/pinstudy", "apps", PATH=path, PYTHONPATH=paths)
     # Processes that share work.
     (above / "work.py").write_text(WORK)
     shared = run(planted, sys.executable, above / "work.py", ROOT, **os.environ)

@@ -38,8 +38,8 @@ CALLS = "int f(void); int main(void) { return f(); }\n"
 
 @pytest.fixture
 def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Give a folder that holds the packages, and an interpreter in a folder of its own."""
-    root = tmp_path / "lib/pinstudy"
+    """Give a folder that holds the package, and an interpreter in a folder of its own."""
+    root = tmp_path / "lib/python3.12/site-packages"
     root.mkdir(parents=True)
     monkeypatch.setattr(software, "ROOT", root)
     monkeypatch.setattr(sys, "executable", str(tmp_path / "view/bin/python3"))
