@@ -11,11 +11,11 @@ lock() {
         --no-header --no-annotate --no-emit-index-url --no-emit-find-links "$@"
 }
 
-# pandas 3 needs Python 3.11 and has another string type: the lock keeps one major version of it for
-# every Python, while an environment of Spack may have either.
+# pandas 3 needs Python 3.11 and has another string type: one major version serves every Python but the
+# newest, for which there is no pandas 2.
 limits=$(mktemp)
 trap 'rm "$limits"' EXIT
-printf '%s\n' 'pandas<3' 'pandas-stubs<3' >"$limits"
+printf '%s\n' 'pandas<3; python_version < "3.15"' 'pandas-stubs<3' >"$limits"
 
 lock --constraints "$limits" pyproject.toml --output-file requirements.txt
 lock --constraints "$limits" --group dev --constraints requirements.txt --output-file requirements-dev.txt

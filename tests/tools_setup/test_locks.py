@@ -10,7 +10,7 @@ from tests.support.tools import ROOT
 
 LOCKS = [
     *("requirements.txt", "requirements-dev.txt"),
-    *("requirements-docs.txt", "requirements-fuzz.txt"),
+    *("requirements-docs.txt", "requirements-fuzz.txt", "requirements-build.txt"),
 ]
 
 
@@ -33,7 +33,7 @@ def test_no_address_of_an_index_is_named(lock: str) -> None:
         assert word not in text
 
 
-@pytest.mark.parametrize(("first", "added"), [(0, 1), (0, 2), (1, 2)])
+@pytest.mark.parametrize(("first", "added"), [(0, 1), (0, 2), (1, 2), (0, 4), (1, 4)])
 def test_two_lock_files_agree_on_what_they_share(first: int, added: int) -> None:
     versions: dict[str, set[str]] = {}
     for line in requirements(LOCKS[first]):
