@@ -44,10 +44,11 @@ install_locked() {
 # editable LOCK [with-tests]: the environment of this file, and pinstudy in it: the modules of the checkout,
 # and its programs in build/bin, with their tests in build/gcc and build/clang. A build with tests keeps them.
 editable() {
-    local tests=OFF key place
+    local tests=OFF errors=OFF key place
     python_environment "$1"
     python_environment requirements-build.txt
     [ -z "${2-}" ] && ! grep -qs '^PINSTUDY_TESTS:[A-Z]*=ON' build/gcc/CMakeCache.txt || tests=ON
+    [ "${CI-}" != true ] || errors=ON
     # CMake remembers compilers and places. An interpreter that was replaced has lost the package.
     place="$root $(real_path g++) $(real_path clang++) $(real_path cmake)"
     key="$place $tests $(environment_key requirements-build.txt)"
@@ -58,7 +59,7 @@ editable() {
     say "builds pinstudy and its programs: a minute on 2 CPUs, with their tests two"
     CXX=g++ logged "${pip[@]}" install --no-build-isolation --no-deps --no-index --editable . -C build-dir=build/gcc \
         -C "cmake.define.PINSTUDY_OTHER_DIR=$root/build/clang" -C "cmake.define.PINSTUDY_TESTS=$tests" \
-        -C cmake.define.PINSTUDY_WERROR=ON || fail "cannot build the programs:" see-log
+        -C "cmake.define.PINSTUDY_WERROR=$errors" || fail "cannot build the programs:" see-log
     # Its time is that of the beginning: what has changed since then is built the next time.
     stamp "$venv/editable.stamp" "$key" && touch -r "$venv/editable.begun" "$venv/editable.stamp"
 }
