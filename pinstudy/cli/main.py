@@ -91,8 +91,9 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Report an unknown command with the nearest known one."""
-        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+        """Report an unknown command with the nearest known one, unless a shell completes."""
+        unknown = args and args[0] not in COMMANDS and not args[0].startswith("-")
+        if unknown and not ctx.resilient_parsing:
             raise click.UsageError(unknown_word("command", args[0], COMMANDS), ctx)
         return super().resolve_command(ctx, args)
 

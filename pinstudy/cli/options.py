@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from pinstudy.base import PINSTUDY
 from pinstudy.base.errors import UserError
 from pinstudy.base.text import word_as_typed
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 _Command = Callable[..., Any]
 
@@ -45,6 +49,56 @@ class Folder(click.Path):
         return super().convert(value, *of)
 
 
+def _begun(incomplete: str, names: Iterable[str], kind: str) -> list[CompletionItem]:
+    """Return the names that begin as typed; a shell adds files of its own (`kind`: file or dir)."""
+    from click.shell_completion import CompletionItem
+
+    items = [CompletionItem(name) for name in names if name.startswith(incomplete)]
+    # bash drops what stands before it.
+    return [CompletionItem(incomplete, type=kind), *items]
+
+
+def complete_study(
+    _context: click.Context, _parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """Return the studies that come with pinstudy, and files."""
+    from pinstudy.configs.library import installed_names
+
+    return _begun(incomplete, installed_names("study"), "file")
+
+
+def complete_site(
+    _context: click.Context, _parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """Return the sites that come with pinstudy, and files."""
+    from pinstudy.configs.library import installed_names
+
+    return _begun(incomplete, installed_names("site"), "file")
+
+
+def complete_mappings(
+    _context: click.Context, _parameter: click.Parameter, incomplete: str
+) -> list[str]:
+    """Return the mappings that come with pinstudy, for the last name of a list with commas."""
+    from pinstudy.configs.library import list_mappings
+
+    before, comma, _ = incomplete.rpartition(",")
+    names = [f"{before}{comma}{mapping.name}" for mapping in list_mappings()]
+    return [name for name in names if name.startswith(incomplete)]
+
+
+def complete_results(
+    _context: click.Context, _parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """Return the folders below all results that `find_results` finds, and other folders."""
+    begun = incomplete.rpartition("/")[0]
+    names: list[str] = []
+    with suppress(OSError):
+        folders = [path for path in (_all_results() / begun).iterdir() if path.is_dir()]
+        names = sorted(os.path.join(begun, folder.name) for folder in folders)  # noqa: PTH118
+    return _begun(incomplete, names, "dir")
+
+
 SYSROOT = click.option(
     "--sysroot",
     type=click.Path(path_type=Path),
@@ -75,6 +129,7 @@ SITE = click.option(
     "--site",
     metavar="SITE",
     envvar="PINSTUDY_SITE",
+    shell_complete=complete_site,
     help="Who sets governors here: a name that comes with pinstudy, or a file; see "
     "docs/settings.md (also: $PINSTUDY_SITE).",
 )
@@ -129,9 +184,14 @@ REPETITIONS = click.option(
 def override_options(command: _Command) -> _Command:
     """Add the options that change what a study asks for; `overrides_of` reads them."""
     for name, words, meaning in reversed(_CASES):
-        command = click.option(name, multiple=True, callback=_names, metavar=words, help=meaning)(
-            command
-        )
+        command = click.option(
+            name,
+            multiple=True,
+            callback=_names,
+            metavar=words,
+            help=meaning,
+            shell_complete=complete_mappings if name == "--mappings" else None,
+        )(command)
     return REPETITIONS(command)
 
 
@@ -155,9 +215,13 @@ def find_results(
         raise UserError(
             f"RESULTS {_EMPTY} a folder such as results/quick/mynode, or . for the current one"
         )
-    below = Path(os.environ.get("PINSTUDY_RESULTS") or "results") / results
+    below = _all_results() / results
     # os.path, because a name with a NUL raises with a Path.
     return str(below) if not os.path.isdir(results) and os.path.isdir(below) else results  # noqa: PTH112
+
+
+def _all_results() -> Path:
+    return Path(os.environ.get("PINSTUDY_RESULTS") or "results")
 
 
 def node_options(command: _Command) -> _Command:

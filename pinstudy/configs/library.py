@@ -141,7 +141,16 @@ def is_installed(study: Study) -> bool:
 
 def list_studies() -> tuple[Study, ...]:
     """Return the installation's studies, by name."""
-    return tuple(load_study(name) for name in _files_in(CONFIGS / "studies"))
+    return tuple(map(load_study, installed_names("study")))
+
+
+def installed_names(what: str) -> list[str]:
+    """Return the names of the installation's files of a sort, `study` or `site`, in their order."""
+    return list(_installed(what))
+
+
+def _installed(what: str) -> dict[str, Path]:
+    return _files_in(CONFIGS / {"study": "studies", "site": "sites"}[what])
 
 
 def is_file_name(text: str) -> bool:
@@ -170,7 +179,7 @@ def _own_or_installed(text: str, what: str) -> Path:
     """Return the file of a study or site: a path as it is, a name from the installation."""
     if is_file_name(text):
         return Path(text)
-    files = _files_in(CONFIGS / {"study": "studies", "site": "sites"}[what])
+    files = _installed(what)
     if text not in files:
         raise UserError(
             f"{unknown_word(what, text, files)}; for a file of your own give its path, "

@@ -13,7 +13,14 @@ from pinstudy.base import PINSTUDY
 from pinstudy.base.errors import StudyError, UserError
 from pinstudy.base.text import as_typed, plural
 from pinstudy.base.units import duration
-from pinstudy.cli.options import ALLOW_EMULATION, JSON, KINDS, RESULTS
+from pinstudy.cli.options import (
+    ALLOW_EMULATION,
+    JSON,
+    KINDS,
+    RESULTS,
+    complete_site,
+    complete_study,
+)
 from pinstudy.cli.output import print_columns, print_json, say
 
 if TYPE_CHECKING:
@@ -26,11 +33,12 @@ _NAMES = "n1,n2"
 
 
 @click.command("submit")
-@click.argument("study")
+@click.argument("study", shell_complete=complete_study)
 @click.option(
     "--site",
     metavar="SITE",
     envvar="PINSTUDY_SITE",
+    shell_complete=complete_site,
     help="Where jobs are submitted, and how: a name that comes with pinstudy, or a file; "
     "see docs/batch.md (also: $PINSTUDY_SITE, or the study's `batch`).",
 )
@@ -240,7 +248,7 @@ def _results(results: Path) -> tuple[str, ...]:
 
 
 @click.command("status")
-@click.argument("study", required=False)
+@click.argument("study", required=False, shell_complete=complete_study)
 @RESULTS
 @click.option(
     "--all", "everything", is_flag=True, help="Show all submissions, not the newest only."
@@ -309,7 +317,7 @@ def _show_what_next(status: SubmissionStatus) -> None:
 
 
 @click.command("cancel")
-@click.argument("study")
+@click.argument("study", shell_complete=complete_study)
 @RESULTS
 @JSON
 def cancel_command(study: str, results: Path, as_json: bool) -> None:

@@ -9,7 +9,12 @@ import click
 
 from pinstudy.base.errors import UserError
 from pinstudy.base.text import unknown_word
-from pinstudy.cli.options import JSON, OUTPUT, find_results
+from pinstudy.cli.options import (
+    JSON,
+    OUTPUT,
+    complete_results,
+    find_results,
+)
 from pinstudy.cli.output import print_json, say
 
 # TeX's point: what \the\columnwidth tells.
@@ -66,7 +71,7 @@ def width_in_inches(
 
 
 @click.command("figures")
-@click.argument("results", callback=find_results)
+@click.argument("results", callback=find_results, shell_complete=complete_results)
 @OUTPUT
 @click.option(
     "--formats",

@@ -13,7 +13,16 @@ import click
 from pinstudy.base import PINSTUDY
 from pinstudy.base.errors import StudyError, UserError
 from pinstudy.base.text import as_typed, first_of, plural
-from pinstudy.cli.options import JSON, MARGIN, OUTPUT, RESULTS, STYLE, Folder, find_results
+from pinstudy.cli.options import (
+    JSON,
+    MARGIN,
+    OUTPUT,
+    RESULTS,
+    STYLE,
+    Folder,
+    complete_results,
+    find_results,
+)
 from pinstudy.cli.output import print_columns, print_json, say, say_lines, terminal_width
 
 if TYPE_CHECKING:
@@ -62,7 +71,7 @@ def _outcome(row: ListedResults) -> str:
 
 
 @click.command("report")
-@click.argument("results", callback=find_results)
+@click.argument("results", callback=find_results, shell_complete=complete_results)
 @OUTPUT
 @JSON
 def report_command(results: str, output: Path | None, as_json: bool) -> None:
@@ -84,7 +93,7 @@ def report_command(results: str, output: Path | None, as_json: bool) -> None:
 
 
 @click.command("verdict")
-@click.argument("results", callback=find_results)
+@click.argument("results", callback=find_results, shell_complete=complete_results)
 @MARGIN
 @click.option(
     "--baseline",
@@ -112,6 +121,7 @@ def report_command(results: str, output: Path | None, as_json: bool) -> None:
 @click.option(
     "--against",
     callback=find_results,
+    shell_complete=complete_results,
     metavar="RESULTS",
     help="With --fail-if: compare with the same cases of these results.",
 )
@@ -238,7 +248,13 @@ def find_all_results(
 
 
 @click.command("runs")
-@click.argument("results", nargs=-1, required=True, callback=find_all_results)
+@click.argument(
+    "results",
+    nargs=-1,
+    required=True,
+    callback=find_all_results,
+    shell_complete=complete_results,
+)
 @click.option(
     "-o",
     "--output",
@@ -276,7 +292,13 @@ def runs_command(results: tuple[str, ...], output: Path | None, as_json: bool) -
 
 
 @click.command("compare")
-@click.argument("results", nargs=-1, required=True, callback=find_all_results)
+@click.argument(
+    "results",
+    nargs=-1,
+    required=True,
+    callback=find_all_results,
+    shell_complete=complete_results,
+)
 @MARGIN
 @click.option(
     "--as-governor",
@@ -365,7 +387,7 @@ def _draw_many(opened: Sequence[Results], margin: float, path: Path) -> None:
 
 
 @click.command("card")
-@click.argument("results", callback=find_results)
+@click.argument("results", callback=find_results, shell_complete=complete_results)
 @click.option(
     "-o",
     "--output",

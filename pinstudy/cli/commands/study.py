@@ -22,6 +22,7 @@ from pinstudy.cli.options import (
     SITE,
     SYSROOT,
     UNDECIDED,
+    complete_study,
     node_options,
     override_options,
 )
@@ -74,7 +75,7 @@ def studies_command(sysroot: Path, kinds: str | None, as_json: bool) -> None:
 
 
 @click.command("plan")
-@click.argument("study")
+@click.argument("study", shell_complete=complete_study)
 @override_options
 @node_options
 @RESULTS
@@ -179,7 +180,7 @@ def _guest(row: dict[str, Any]) -> str:
 
 
 @click.command("run")
-@click.argument("study")
+@click.argument("study", shell_complete=complete_study)
 @SYSROOT
 @KINDS
 @RESULTS

@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from pinstudy.base.errors import UserError
-from pinstudy.cli.options import JSON, STYLE, find_results
+from pinstudy.cli.options import (
+    JSON,
+    STYLE,
+    complete_results,
+    find_results,
+)
 from pinstudy.cli.output import print_json, say, terminal_width
 
 if TYPE_CHECKING:
@@ -19,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @click.command("tables")
-@click.argument("results", callback=find_results)
+@click.argument("results", callback=find_results, shell_complete=complete_results)
 @STYLE
 @click.option(
     "--columns",
