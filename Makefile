@@ -61,11 +61,11 @@ test-slurm: ## Run the tests on a Slurm of their own, as root; options of pytest
 	@tools/setup.sh slurm
 	@.venv/bin/python -m pytest -m slurm $(or $(ARGS),$(call workers,4,loadfile) tests/slurm)
 
-test-faults: ## Disturb studies at hundreds of moments, as root: 10 to 20 min; options of pytest in ARGS=
+test-faults: ## Disturb studies at hundreds of moments, as root: 40 min; options of pytest in ARGS=
 	@tools/setup.sh test
 	@.venv/bin/python -m pytest -m faults $(or $(ARGS),$(call workers,4,worksteal) tests)
 
-test-advise: ## Search simulated nodes hundreds of times: 8 min; options of pytest in ARGS=
+test-advise: ## Search simulated nodes hundreds of times: 5 min; options of pytest in ARGS=
 	@tools/setup.sh test
 	@.venv/bin/python -m pytest -m searches $(or $(ARGS),tests/runners/records/test_race_rates.py)
 
