@@ -41,12 +41,13 @@ def parse_duration(text: str) -> float:
 
 
 def duration(seconds: float | None) -> str:
-    """Return a time as people say it: `45 s`, `3 min 20 s`, `2 h 05 min`; None is `unknown`."""
+    """Return a time as people say it: `2.5 s`, `3 min 20 s`, `2 h 05 min`; None is `unknown`."""
     if seconds is None:
         return "unknown"
-    whole = round(seconds)
-    if whole < 1:
+    # Half a second is much of a few.
+    if seconds < 9.95:
         return f"{seconds:.2g} s"
+    whole = round(seconds)
     if whole < 60:
         return f"{whole} s"
     if whole < 3600:

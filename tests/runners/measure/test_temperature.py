@@ -190,7 +190,7 @@ def test_waiting_for_any_package_ends_at_the_limit_and_says_so(tmp_path: Path) -
     fields = gate.wait(messages.append).fields
     assert (fields["gate_wait_s"], fields["gate_reached"]) == (1.5, False)
     assert room.slept == [1.0, 0.5]
-    assert messages == ["waiting 2 s at most for package 1 to cool from 46 to 45 °C"]
+    assert messages == ["waiting 1.5 s at most for package 1 to cool from 46 to 45 °C"]
 
 
 def test_without_a_sensor_there_is_a_reason_and_no_waiting(tmp_path: Path) -> None:
