@@ -17,7 +17,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 _VARIABLE = "PINSTUDY_REGIONS"
 _MOST = 256
@@ -29,10 +29,12 @@ class _Marks:
     def __init__(self) -> None:
         text = os.environ.pop(_VARIABLE, None)
         self.connection = None  # type: socket.socket | None
-        if text is not None:
-            descriptor = int(text)
-            os.set_inheritable(descriptor, False)
-            self.connection = socket.socket(fileno=descriptor)
+        # The program runs all the same where the variable names no socket that it has.
+        with suppress(OSError, ValueError, OverflowError):
+            if text is not None:
+                descriptor = int(text)
+                os.set_inheritable(descriptor, False)
+                self.connection = socket.socket(fileno=descriptor)
         self.process = os.getpid()
         self.answered_ns = 0
 

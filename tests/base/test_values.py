@@ -192,7 +192,14 @@ def test_numbers_are_said_as_people_say_them() -> None:
     }
     assert {share: percent(share) for share in shares} == shares
     durations: dict[float | None, str] = {
-        **{None: "unknown", 0.25: "0.25 s", 45.4: "45 s", 59.9: "1 min 00 s"},
+        **{
+            None: "unknown",
+            0.25: "0.25 s",
+            2.5: "2.5 s",
+            9.96: "10 s",
+            45.4: "45 s",
+            59.9: "1 min 00 s",
+        },
         **{200: "3 min 20 s", 7500: "2 h 05 min", 3599.7: "1 h 00 min"},
     }
     assert {seconds: duration(seconds) for seconds in durations} == durations

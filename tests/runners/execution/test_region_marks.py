@@ -301,3 +301,16 @@ def test_marks_inside_a_parallel_region_are_not_followed_and_are_told(tmp_path: 
     assert seen.ending.exit_code == 0
     assert region(marks, "outer").executions == 1
     assert "in a parallel region" in str(marks.regions.region("inner"))
+
+
+@pytest.mark.parametrize("value", ["77", "0", "-1", str(10**30), "none"])
+def test_a_value_that_names_no_socket_of_the_program_is_left_alone(value: str) -> None:
+    script = f"{PYTHON}with region('solve'): work(0.0)"
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env=os.environ | {"PINSTUDY_REGIONS": value},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
