@@ -12,7 +12,7 @@ import pytest
 
 from pinstudy.base.command import output_of
 from pinstudy.base.errors import ShortageError, shortage_in
-from pinstudy.runners.execution.check import check_failure_of
+from pinstudy.runners.execution.collectors import check_failure_of
 from pinstudy.runners.execution.execute import (
     Harness,
     Observation,

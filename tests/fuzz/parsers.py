@@ -42,7 +42,7 @@ from pinstudy.runners.latency.pairs import parse_pairs
 from pinstudy.runners.measure.conditions.cpu_time import parse_stat
 from pinstudy.runners.measure.energy.perf import read_joules
 from pinstudy.runners.measure.energy.powercap import find_zones
-from pinstudy.runners.measure.perf.c2c_samples import (
+from pinstudy.runners.measure.perf.c2c import (
     NotUnderstoodError,
     contended_lines,
     lines_of,

@@ -8,9 +8,8 @@ from pathlib import Path
 from pinstudy.configs.site import GovernorRule
 from pinstudy.runners.node.topology import Core
 from pinstudy.runners.settings.journal import Journal
-from pinstudy.runners.settings.recovery import Restored
-from pinstudy.runners.settings.saved import Saved
-from pinstudy.runners.settings.scaling import FrequencyScaling
+from pinstudy.runners.settings.node_settings import FrequencyScaling
+from pinstudy.runners.settings.recovery import Restored, Saved
 
 BY_PINSTUDY = GovernorRule()
 

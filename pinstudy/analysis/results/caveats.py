@@ -20,7 +20,7 @@ from pinstudy.analysis.records.runs import MADE_ON, Runs, good_runs
 from pinstudy.analysis.records.settings_seen import SettingsSeen
 from pinstudy.base import PINSTUDY
 from pinstudy.base.text import first_of, one_line, plural
-from pinstudy.runners.records.kept_facts import changed_variables
+from pinstudy.runners.records.kept_facts import variables_between
 from pinstudy.runners.records.line import TORN
 from pinstudy.runners.records.node_file import NodeFile
 from pinstudy.runners.records.settings_of_runs import (
@@ -156,7 +156,7 @@ def _environments(frame: pd.DataFrame, folder: Path) -> str:
     for _, of in several.groupby("case_id", sort=False):
         first, *others = of["environment_digest"]
         for other in others:
-            if changes := changed_variables(folder, first, other):
+            if changes := variables_between((folder, first), (folder, other)):
                 return changes
     return ""
 

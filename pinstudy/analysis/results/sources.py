@@ -34,7 +34,7 @@ from pinstudy.base.errors import UserError
 from pinstudy.base.text import first_of, one_line, shown
 from pinstudy.configs.results_folder import STUDY_FILE
 from pinstudy.runners.records.instruments import Proof
-from pinstudy.runners.records.kept_facts import changed_between, changed_programs
+from pinstudy.runners.records.kept_facts import changed_between, files_between
 from pinstudy.runners.records.line import InvalidLine
 from pinstudy.runners.records.reader import read_lines, shards_of
 
@@ -337,7 +337,7 @@ def check_one_program(frame: pd.DataFrame, folder: Path) -> None:
             raise UserError(
                 f"{folder}: holds runs of two programs for {app}-{build}, size {size}, "
                 f"{with_ranks}threads {threads}: "
-                f"{changed_programs(folder, first, others[0])}; {_OTHERWISE}"
+                f"{files_between((folder, first), (folder, others[0]))}; {_OTHERWISE}"
             )
 
 

@@ -46,10 +46,16 @@ def demo_command(
     from pinstudy.configs.library import load_study
     from pinstudy.configs.values import time_option
     from pinstudy.runners.host.privileges import give_up_root
-    from pinstudy.runners.study.machine import LIVE_ROOT, WHOLE_STUDY, open_machine, results_folder
+    from pinstudy.runners.study.machine import (
+        LIVE_ROOT,
+        WHOLE_STUDY,
+        TimeBudget,
+        TimeIsUpError,
+        open_machine,
+        results_folder,
+    )
     from pinstudy.runners.study.remedy import with_remedy
     from pinstudy.runners.study.session import Session
-    from pinstudy.runners.study.time_budget import TimeBudget, TimeIsUpError
 
     budget_s = time_option("--time-budget", time_budget) or 0.0
     study = load_study(STUDY)

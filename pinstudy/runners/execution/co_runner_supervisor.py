@@ -1,7 +1,7 @@
 """Runs a co-runner again and again until it is told to end, or pinstudy is gone.
 
 Started by path, with pinstudy at the other ends of its standard input and output, which speak the
-messages of co_runner_messages.py. Its argument says, in JSON, where an interpreter that is started
+messages of co_runner.py. Its argument says, in JSON, where an interpreter that is started
 by path finds the other modules. It is a process of its own, because it starts programs at any time:
 the affinity mask that they inherit must not be what pinstudy has for a moment.
 
@@ -33,8 +33,7 @@ def main() -> None:
     sys.path[:] = json.loads(sys.argv[1])
     from pinstudy.base.channel import Channel, ChannelError
     from pinstudy.base.decoding import complete
-    from pinstudy.runners.execution.co_runner_messages import Job
-    from pinstudy.runners.execution.co_runs import CoRuns
+    from pinstudy.runners.execution.co_runner import CoRuns, Job
 
     for number in _OF_PINSTUDY:
         # Handled and not ignored: programs would inherit that (execve(2)).

@@ -1,8 +1,15 @@
-"""What a study measures around each run, and the engine that makes runs on this node itself."""
+"""What a study measures around each run, and the engine that makes runs on this node itself.
+
+A user's check command reads what the program printed, and its exit status decides. It runs after
+the measured window and without a mapping. pinstudy-witness starts it like a program, so that no
+process of it is left, however it or pinstudy ends.
+"""
 
 from __future__ import annotations
 
 import os
+import shlex
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import asdict, dataclass, replace
@@ -10,9 +17,10 @@ from functools import partial
 from pathlib import Path
 
 from pinstudy.base import VERSION
+from pinstudy.base.errors import SHORTAGES, ShortageError, shortage_of
 from pinstudy.base.reading import Reading, Unavailable, reading_of
+from pinstudy.base.text import ended_by, one_line, shown
 from pinstudy.configs.study import Study
-from pinstudy.runners.execution.check import check_failure_of
 from pinstudy.runners.execution.co_runner import (
     CoRunner,
     co_run_reading,
@@ -22,12 +30,14 @@ from pinstudy.runners.execution.co_runner import (
 from pinstudy.runners.execution.execute import Harness, Observation, execute
 from pinstudy.runners.execution.imbalance import read_imbalance
 from pinstudy.runners.execution.outcome import failure_of
-from pinstudy.runners.execution.region_marks import RegionInstruments, RegionMarks
-from pinstudy.runners.execution.region_readings import (
-    RegionSources,
+from pinstudy.runners.execution.output_file import OutputFile
+from pinstudy.runners.execution.region_marks import (
+    RegionInstruments,
+    RegionMarks,
     no_regions,
     read_regions,
 )
+from pinstudy.runners.execution.witness import Ending, LaunchError, WitnessProcess
 from pinstudy.runners.host.program_files import find_runtime
 from pinstudy.runners.host.software import build_of, description_of, for_tools, tool_versions
 from pinstudy.runners.host.tree import Tree
@@ -35,8 +45,7 @@ from pinstudy.runners.measure.conditions.surroundings import Surroundings, read_
 from pinstudy.runners.measure.conditions.temperature import Gate
 from pinstudy.runners.measure.energy.cores import FIELD as CORES
 from pinstudy.runners.measure.energy.cores import CoreMeter, try_cores
-from pinstudy.runners.measure.energy.idle import IdleMeasurements
-from pinstudy.runners.measure.energy.source import choose_energy, no_energy
+from pinstudy.runners.measure.energy.source import IdleMeasurements, choose_energy, no_energy
 from pinstudy.runners.measure.meter import Meter, Meters
 from pinstudy.runners.measure.perf.events import (
     event_list,
@@ -221,14 +230,10 @@ class Collectors:
             return no_regions(case.regions, case.engine.lacks.get("regions", ""))
         energy, reasons = self._energy_at_marks
         # How much of a region's time was the kernel's is not known.
-        counters = partial(self._read_counters, case, kernel_share=None)
-        sources = RegionSources(
-            None if run.perf_problem else counters,
-            run.perf_problem,
-            energy.problems() if energy else reasons,
-            idle_w,
-        )
-        return read_regions(run.regions, sources)
+        read = partial(self._read_counters, case, kernel_share=None)
+        counters = Unavailable(run.perf_problem) if run.perf_problem else read
+        problems = energy.problems() if energy else reasons
+        return read_regions(run.regions, counters, problems, idle_w)
 
 
 def launchers_of(case: Case) -> tuple[str, ...]:
@@ -307,3 +312,82 @@ def _program_facts(program: Path) -> Reading:
     if description := description_of(program):
         values["implementation"] = description[0]
     return reading_of(values)
+
+
+# A check is not measured, but a study waits for it after every run.
+LIMIT_S = 60.0
+STDERR_BYTES = 2000
+STDERR_CHARACTERS = 300
+# How often its stderr is trimmed, seconds.
+TRIM_S = 1.0
+
+
+def check_failure_of(
+    command: Sequence[str],
+    output: str,
+    environment: Mapping[str, str],
+    witness: Path,
+    limit_s: float = LIMIT_S,
+) -> str:
+    """Run the command with `output` on its stdin; return why it failed, empty when it succeeded.
+
+    It has this process's working directory and user, and this environment. After `limit_s`
+    seconds it is killed with all its descendants. Raises LaunchError, OSError or ShortageError when
+    the host is short of resources, which is no failure of the check. Raises StudyError when there
+    is no room for its stderr.
+    """
+    called = f"the check {shown(shlex.join(command))}"
+    try:
+        ending, stderr = _run(command, output, environment, witness, limit_s)
+    except (LaunchError, OSError) as error:
+        if shortage_of(error):
+            raise
+        return f"{called} cannot be run: {error}"
+    if ending is None:
+        return f"{called} did not end within {limit_s:g} s"
+    if ending.exec_errno is not None:
+        problem = f"{called} cannot be started: {os.strerror(ending.exec_errno)}"
+        if ending.exec_errno in SHORTAGES:
+            raise ShortageError(problem)
+        return problem
+    if ending.signal is not None:
+        return f"{called} was {ended_by(ending.signal)}"
+    if ending.exit_code:
+        return f"{called} ended with exit status {ending.exit_code}: {stderr or 'no message'}"
+    return ""
+
+
+def _run(
+    command: Sequence[str],
+    output: str,
+    environment: Mapping[str, str],
+    witness: Path,
+    limit_s: float,
+) -> tuple[Ending | None, str]:
+    """Return how the command ended, None after its time limit, and the end of its stderr."""
+    with (
+        os.fdopen(os.memfd_create("output"), "w+b") as stdin,
+        Path(os.devnull).open("wb") as devnull,
+        OutputFile() as stderr,
+        OutputFile() as log,
+    ):
+        stdin.write(output.encode(errors="replace"))
+        stdin.seek(0)
+        process = WitnessProcess(
+            witness, (), command, environment, devnull, stderr.file, log.file, stdin
+        )
+        deadline = time.monotonic() + limit_s
+        try:
+            process.go()
+            while not process.wait_ended(min(TRIM_S, max(0.0, deadline - time.monotonic()))):
+                if time.monotonic() >= deadline:
+                    process.kill()
+                    return None, ""
+                stderr.trim()
+            ending = process.reap()
+            size = stderr.file.seek(0, os.SEEK_END)
+            stderr.file.seek(max(0, size - STDERR_BYTES))
+            tail = stderr.file.read().decode(errors="replace")
+            return ending, one_line(tail, None)[-STDERR_CHARACTERS:]
+        finally:
+            process.close()

@@ -15,13 +15,14 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import IO
 
 from pinstudy.base.decoding import Amount, ClockNs, Count, Cpu
 from pinstudy.base.errors import ShortageError, shortage_in, shortage_of
 from pinstudy.runners.execution.output_file import OutputFile, working_folder, written_text
-from pinstudy.runners.execution.processes import Processes, start_processes
+from pinstudy.runners.execution.rank_processes import RankProcesses
 from pinstudy.runners.execution.region_marks import RegionMarks, SeenRegions
-from pinstudy.runners.execution.witness import Ending, LaunchError
+from pinstudy.runners.execution.witness import Ending, LaunchError, WitnessProcess
 from pinstudy.runners.measure.conditions.cpu_time import CostClock, HarnessCost
 from pinstudy.runners.measure.meter import Meter, Meters
 from pinstudy.runners.measure.perf.stat import Perf, start_perf
@@ -37,6 +38,9 @@ from pinstudy.runners.plan.launch import Launch
 SIGNAL_GRACE_S = 0.25
 _THREADS = "/proc/self/task"
 UNSEEN = Proof("unproved", "none of its executions was seen")
+
+# A run's processes, which wait before their exec; `close` leaves none behind.
+Processes = WitnessProcess | RankProcesses
 
 
 @dataclass(frozen=True)
@@ -140,8 +144,8 @@ def execute(
         OutputFile() as err,
         OutputFile() as log,
     ):
-        files = out.file, err.file, log.file
-        process = start_processes(harness.witness, launch, files, folder, regions)
+        streams = out.file, err.file, log.file
+        process = _started(harness.witness, launch, streams, folder, regions)
         perf: Perf | None = None
         try:
             # After the launch: the launcher, and through it the program, would inherit this mask.
@@ -167,6 +171,28 @@ def execute(
                 perf.close()
             process.close()
         return replace(seen, stdout=seen.stdout + written_text(folder, launch.writes))
+
+
+def _started(
+    witness: Path,
+    launch: Launch,
+    streams: tuple[IO[bytes], IO[bytes], IO[bytes]],
+    folder: Path | None,
+    regions: RegionMarks | None,
+) -> Processes:
+    """Start the launcher, and stop all programs before their exec; raises LaunchError.
+
+    `streams` take what the program writes to stdout and to stderr, and what its launcher says.
+    """
+    if launch.ranks:
+        # The launcher of ranks passes on what they print, with messages of its own.
+        return RankProcesses(witness, launch, *streams[:2], folder)
+    environment = launch.environment
+    inherited: tuple[int, ...] = ()
+    if regions:
+        environment, inherited = environment | regions.environment, (regions.descriptor,)
+    started = (witness, launch.launcher, launch.program, environment)
+    return WitnessProcess(*started, *streams, folder=folder, inherited=inherited)
 
 
 def _observe(

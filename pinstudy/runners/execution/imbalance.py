@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from statistics import fmean
 
 from pinstudy.base.reading import Reading, Unavailable, reading_of
 from pinstudy.base.text import plural
@@ -54,7 +55,7 @@ def read_imbalance(run: Observation, case: Case, kinds: Iterable[CoreKind]) -> R
     everyone = sums.of(run.course[-1].cpu_s_on)
     total_s = sum(everyone.values()) or 1.0
     divided: dict[str, object] = {
-        "team_cpu_s": [_rounded(of) for of in by_kind],
+        "team_cpu_s": [_rounded(seconds) for seconds in by_kind],
         "cpu_share": {kind: round(s / total_s, 4) for kind, s in everyone.items()},
         "course": [_rounded(sums.of(quarter)) for quarter in quarters(run.course)],
     }
@@ -123,7 +124,7 @@ def _waited(by_kind: Sequence[Mapping[str, float]], times: Sequence[float]) -> d
         shares.setdefault(kind, []).append(1 - time_s / max(times))
     if len(shares) < 2:
         return {}
-    return {kind: round(sum(of) / len(of), 4) for kind, of in shares.items()}
+    return {kind: round(fmean(of_kind), 4) for kind, of_kind in shares.items()}
 
 
 class _Kinds:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from math import isfinite
 from typing import Any, Protocol
 
+from pinstudy.base.decoding import Amount
 from pinstudy.base.patterns import Spans, TooSlowError, last_match, matches
 from pinstudy.base.text import ended_by, one_line, printable
-from pinstudy.configs.app import Check, Metric, Size
+from pinstudy.configs.app import App, Check, Metric, Size
 from pinstudy.runners.execution.execute import Observation
 from pinstudy.runners.placement.team_placement import prove_teams
 from pinstudy.runners.placement.thread_placement import Expected, Proof, Samples
@@ -39,20 +41,20 @@ _CONTINUATION = re.compile(r"[.,_']?\d|[eE][+-]?\d", re.ASCII)
 _BEGINNING = re.compile(r".*(?:\d(?:[.,_']|[eE][+-]?)?|(?:^|[\s=:(])-)", re.ASCII | re.DOTALL)
 
 
-class _JudgedApp(Protocol):
-    @property
-    def limit_s(self) -> float: ...
-    @property
-    def check(self) -> Check: ...
-    @property
-    def metrics(self) -> tuple[Metric, ...]: ...
+@dataclass(frozen=True)
+class JudgedApp:
+    """What a run of the app is judged by; `limit_s` is in seconds."""
+
+    limit_s: Amount
+    check: Check
+    metrics: tuple[Metric, ...]
 
 
 class Judged(Protocol):
     """What a run's end and output are judged by: a case, or a part of one."""
 
     @property
-    def app(self) -> _JudgedApp:
+    def app(self) -> App | JudgedApp:
         """Its limit, its check and its metrics."""
 
     @property

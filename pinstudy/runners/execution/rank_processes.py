@@ -19,11 +19,11 @@ from pinstudy.base.errors import StudyError
 from pinstudy.base.text import one_line
 from pinstudy.base.waiting import readable
 from pinstudy.runners.execution.output_file import temporary_folder
-from pinstudy.runners.execution.strays import Strays
 from pinstudy.runners.execution.witness import (
     LAUNCH_LIMIT_S,
     Ending,
     LaunchError,
+    Strays,
     Witness,
     end_launcher,
     launch_failure,
@@ -141,16 +141,16 @@ class RankProcesses:
         in_order = sorted(zip(windows, endings, strict=True), key=lambda pair: pair[0][1])
         failed = [ending for window, ending in in_order if ending.wait_status]
         # A rank whose end is not known sorts first, and was killed after another had failed.
-        first = next((of for of in failed if of.cpu_s is not None), next(iter(failed), None))
-        sizes = [of.max_rss_bytes for of in endings if of.max_rss_bytes is not None]
+        first = min(failed, key=lambda ending: ending.cpu_s is None, default=None)
+        sizes = [rank.max_rss_bytes for rank in endings if rank.max_rss_bytes is not None]
         return Ending(
             wait_status=first.wait_status if first else launcher_status,
             elapsed_s=(end_ns - start_ns) / 1e9,
-            user_s=_sum([of.user_s for of in endings]),
-            system_s=_sum([of.system_s for of in endings]),
+            user_s=_sum([rank.user_s for rank in endings]),
+            system_s=_sum([rank.system_s for rank in endings]),
             max_rss_bytes=max(sizes, default=None),
             exec_errno=first.exec_errno if first else None,
-            cpu_s=_sum([of.cpu_s for of in endings]),
+            cpu_s=_sum([rank.cpu_s for rank in endings]),
         )
 
     @property
@@ -252,5 +252,4 @@ def _reaped(rank: Witness) -> Ending:
 
 def _sum(times_s: Sequence[float | None]) -> float | None:
     """Return the sum of all times; None where one of them is not known."""
-    known = [time_s for time_s in times_s if time_s is not None]
-    return sum(known) if len(known) == len(times_s) else None
+    return None if None in times_s else sum(filter(None, times_s))

@@ -3,11 +3,15 @@
 The protocol is described in pinstudy/runners/witness/witness.cpp. The steps of a run:
 WitnessProcess starts launcher and witness, and stops the program before exec; counters are attached
 to `pid`; `go`; `wait_ended` as often as the caller looks at the program meanwhile; `reap`.
+
+A witness adopts what its program leaves. When a witness, a launcher of MPI or a co-runner's
+supervisor is killed, the kernel gives its children to the nearest ancestor that asked for them
+(PR_SET_CHILD_SUBREAPER, prctl(2)), daemons in sessions of their own, too: this process, which ends
+them at the run's end.
 """
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import os
 import re
@@ -15,9 +19,11 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import IO, Annotated
+from typing import IO, Annotated, Any
 
 from msgspec import Meta
 
@@ -26,8 +32,111 @@ from pinstudy.base.decoding import Amount, Count
 from pinstudy.base.errors import StudyError
 from pinstudy.base.text import ended_by, one_line
 from pinstudy.base.waiting import readable
-from pinstudy.runners.execution.strays import Strays, kill_tree, send
-from pinstudy.runners.host.starter import marked
+from pinstudy.runners.host.processes import children_of, has_died
+from pinstudy.runners.host.starter import INSTRUMENT, mark_of, marked
+
+_PR_SET_CHILD_SUBREAPER = 36
+# A process in an uninterruptible wait does not end before the wait does.
+_END_LIMIT_S = 2.0
+_PAUSE_S = 0.001
+
+# Global, as the children of a process are: those that it started for runs under way, and how many
+# of these there are.
+_own: set[int] = set()
+_under_way = 0
+
+
+class Strays:
+    """What this process adopts from now until `end`."""
+
+    def __init__(self) -> None:
+        """Adopt orphans; the children of before are not of this run."""
+        self._before = set(children_of(os.getpid()))
+        self._started: set[int] = set()
+        self._ended = False
+        _count_runs(1)
+
+    def keep(self, pid: int) -> None:
+        """Note a child that this process has started, and waits for itself."""
+        self._started.add(pid)
+        _own.add(pid)
+
+    def end(self, programs: Iterable[int] = ()) -> None:
+        """Kill what was adopted, with its descendants, and wait for it; only the first time.
+
+        `programs` are those of the run, which may have ended without a parent to wait for them.
+        """
+        if self._ended:
+            return
+        self._ended = True
+        dying = set(programs)
+        deadline = time.monotonic() + _END_LIMIT_S
+        while (living := self._living(dying)) and time.monotonic() < deadline:
+            for pid in living:
+                dying.update(kill_tree(pid))
+            time.sleep(_PAUSE_S)
+        _own.difference_update(self._started)
+        _count_runs(-1)
+
+    def _living(self, dying: Collection[int]) -> list[int]:
+        """Return the adopted children that live; wait for those that have died.
+
+        These are of `dying`, or of the session of what was started. Another one may be somebody's
+        here, who still asks how it ended.
+        """
+        living = []
+        for pid in set(children_of(os.getpid())) - self._before - _own:
+            if not has_died(pid):
+                living += [pid] if _is_adopted(pid) else []
+            elif pid in dying or os.getsid(pid) in self._started:
+                os.waitpid(pid, os.WNOHANG)
+        return living
+
+
+def _is_adopted(pid: int) -> bool:
+    """Return whether a child is neither a perf, which has a mark of its own, nor another user's."""
+    try:
+        own = (Path("/proc") / str(pid)).stat().st_uid == os.geteuid()
+    except OSError:
+        return False
+    mark = mark_of(pid)
+    return own and (mark is None or mark[1] != INSTRUMENT)
+
+
+def _count_runs(change: int) -> None:
+    """Adopt orphans while there are runs, and no others of this process's children."""
+    global _under_way  # noqa: PLW0603 - the children of a process are global
+    _under_way += change
+    _libc().prctl(_PR_SET_CHILD_SUBREAPER, int(_under_way > 0))
+
+
+@cache
+def _libc() -> Any:  # noqa: ANN401 - functions of the C library
+    # Imported here: most commands make no runs.
+    import ctypes
+
+    return ctypes.CDLL(None)
+
+
+def kill_tree(pid: int) -> list[int]:
+    """Kill a process and all its descendants; return their numbers.
+
+    All are stopped first, so that none starts others.
+    """
+    pids = [pid]
+    for number in pids:
+        send(number, signal.SIGSTOP)
+        pids += children_of(number)
+    for number in pids:
+        send(number, signal.SIGKILL)
+    return pids
+
+
+def send(pid: int, number: int) -> None:
+    """Signal a process, unless it is gone or is another user's."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.kill(pid, number)
+
 
 # likwid-pin sleeps for more than a second while it starts; a launcher that needs this long hangs.
 LAUNCH_LIMIT_S = 60.0
@@ -156,7 +265,7 @@ class Witness:
         """Kill the program until its witness reports the end, else both with all descendants."""
         for _ in range(KILL_TRIES):
             # The program may have left its process group.
-            with contextlib.suppress(ProcessLookupError, PermissionError):
+            with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.pid, signal.SIGKILL)
             send(self.pid, signal.SIGKILL)
             send(self.witness_pid, signal.SIGCONT)  # the program may have stopped it
@@ -173,7 +282,7 @@ class Witness:
     def close(self) -> None:
         """Close the descriptors; the witness kills its program then."""
         for descriptor in {self._command, self._report}:
-            with contextlib.suppress(OSError):
+            with suppress(OSError):
                 os.close(descriptor)
 
     def expect(self, word: str, timeout_s: float) -> list[str]:
@@ -201,7 +310,7 @@ class Witness:
                 return None
             if len(self._buffer) > _MAX_REPORT:
                 raise LaunchError(f"{self.name} reports a line without end")
-            with contextlib.suppress(ConnectionResetError):
+            with suppress(ConnectionResetError):
                 if data := os.read(self._report, 4096):
                     self._buffer += data
                     continue
@@ -319,14 +428,14 @@ def end_launcher(launcher: subprocess.Popen[bytes], witness_pids: Iterable[int])
     except subprocess.TimeoutExpired:
         for pid in filter(None, witness_pids):
             kill_tree(pid)
-        with contextlib.suppress(ProcessLookupError):
+        with suppress(ProcessLookupError):
             os.killpg(launcher.pid, signal.SIGKILL)
         launcher.wait()
 
 
 def launch_failure(launcher: subprocess.Popen[bytes], name: str, log: IO[bytes]) -> str:
     """Return how a launcher ended, or that it did not, with the beginning of what it printed."""
-    with contextlib.suppress(subprocess.TimeoutExpired):
+    with suppress(subprocess.TimeoutExpired):
         launcher.wait(KILL_GRACE_S)
     log.seek(0)
     message = one_line(log.read(2000).decode(errors="replace"), None) or "no message"

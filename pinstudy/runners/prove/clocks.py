@@ -32,10 +32,10 @@ from pinstudy.runners.prove.finding import Instrument
 from pinstudy.runners.records.instruments import Finding
 from pinstudy.runners.settings import epp, governor
 from pinstudy.runners.settings.files import put_in_force, read_scaling, unwritable_file
+from pinstudy.runners.settings.frequency_limit import MaxFrequency
 from pinstudy.runners.settings.governor import PERFORMANCE
-from pinstudy.runners.settings.max_frequency import MaxFrequency
-from pinstudy.runners.settings.saved import Saved
-from pinstudy.runners.settings.scaling import SLURM_REQUEST
+from pinstudy.runners.settings.node_settings import SLURM_REQUEST
+from pinstudy.runners.settings.recovery import Saved
 from pinstudy.runners.settings.setting import SettingFile
 
 # Of a frequency: more is no rounding and no second of a colder core.

@@ -47,7 +47,7 @@ class Finding(Struct, frozen=True):
 
 def counted(findings: Collection[Finding]) -> dict[str, int]:
     """Return how many findings have each state."""
-    return {state: sum(of.state == state for of in findings) for state in STATES}
+    return {state: sum(finding.state == state for finding in findings) for state in STATES}
 
 
 class Proof(Struct, frozen=True):

@@ -178,13 +178,8 @@ def _value(value: object) -> str:
     return shown(value)
 
 
-def changed_programs(folder: Path, first: str, second: str) -> str:
-    """Return in words which files differ between two digests that are kept in a results folder."""
-    return files_between((folder, first), (folder, second))
-
-
 def files_between(first: tuple[Path, str], second: tuple[Path, str]) -> str:
-    """Return the same of two digests that are each kept in a results folder of its own."""
+    """Return in words which files differ between two digests, each kept in a results folder."""
     then, now = (
         kept_facts(folder / PROGRAMS, digest, ProgramFacts) for folder, digest in (first, second)
     )
@@ -214,16 +209,11 @@ def _file_differences(
             yield f"{shown(part)} was {was}, now {is_now}: {path}"
 
 
-def changed_variables(folder: Path, first: str, second: str) -> str:
-    """Return in words which variables differ between two digests, by the files in a folder.
+def variables_between(first: tuple[Path, str], second: tuple[Path, str]) -> str:
+    """Return in words which variables differ between two digests, each kept in a results folder.
 
     Empty where none does.
     """
-    return variables_between((folder, first), (folder, second))
-
-
-def variables_between(first: tuple[Path, str], second: tuple[Path, str]) -> str:
-    """Return the same of two digests that are each kept in a results folder of its own."""
     then, now = (
         kept_facts(folder / ENVIRONMENTS, digest, EnvironmentFacts)
         for folder, digest in (first, second)

@@ -142,7 +142,7 @@ def race_fields(
     """
     seen: dict[str, object] = {
         "placement": verdict_of(record),
-        "disturbed": any(what not in OWN for what in disturbances(record)),
+        "disturbed": not set(disturbances(record)).issubset(OWN),
     }
     if took_s is not None:
         seen["took_s"] = round(took_s, 3)

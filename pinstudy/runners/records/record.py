@@ -33,7 +33,6 @@ _MAX_WHOLE = 2**53 - 1
 
 Whole = Annotated[int, Meta(ge=-_MAX_WHOLE, le=_MAX_WHOLE)]
 FromOne = Annotated[int, Meta(ge=1, le=_MAX_WHOLE)]
-FromZero = Annotated[int, Meta(ge=0, le=_MAX_WHOLE)]
 # A program may print any number, as long as sums of squares over runs stay finite.
 Number = Annotated[float, Meta(ge=-1e100, le=1e100)]
 RaceValue = Annotated[float, Meta(ge=MIN_RACE_VALUE, le=MAX_RACE_VALUE)]

@@ -10,8 +10,7 @@ import re
 from pinstudy.base.reading import Unavailable
 from pinstudy.runners.host.tree import Tree
 from pinstudy.runners.node.scheduler import CACHE_AWARE, read_cache_aware
-from pinstudy.runners.settings.setting import Present
-from pinstudy.runners.settings.switch import Switch
+from pinstudy.runners.settings.setting import Present, Switch
 
 
 class CacheAware(Switch):

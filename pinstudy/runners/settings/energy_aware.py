@@ -13,8 +13,7 @@ from pinstudy.base.reading import Unavailable
 from pinstudy.runners.host.tree import Tree
 from pinstudy.runners.node.scheduler import ENERGY_AWARE, IMPOSSIBLE, read_energy_aware
 from pinstudy.runners.settings.governor import Governor
-from pinstudy.runners.settings.setting import Present, SettingFile
-from pinstudy.runners.settings.switch import Switch
+from pinstudy.runners.settings.setting import Present, SettingFile, Switch
 
 _IMPOSSIBLE = (
     f"energy-aware scheduling is impossible now ({ENERGY_AWARE} is empty): every CPU needs the "

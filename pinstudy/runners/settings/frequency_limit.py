@@ -1,14 +1,16 @@
-"""A limit of frequency of each policy, in kHz (Linux Documentation/admin-guide/pm/cpufreq.rst)."""
+"""Limits of frequency of each policy, in kHz (Linux Documentation/admin-guide/pm/cpufreq.rst)."""
 
 from __future__ import annotations
 
+import re
 from typing import ClassVar
 
 from pinstudy.base.cpulist import cpulists_by_value, format_cpulist
 from pinstudy.base.reading import Unavailable
 from pinstudy.configs.settings import BASE, HIGHEST, LOWEST, frequency_khz, shown_frequency
-from pinstudy.runners.node.cpufreq import POLICIES
-from pinstudy.runners.settings.setting import WHOLE_NUMBER, Present, Setting, SettingFile
+from pinstudy.runners.host.tree import Tree
+from pinstudy.runners.node.cpufreq import POLICIES, read_turbo
+from pinstudy.runners.settings.setting import WHOLE_NUMBER, Present, Setting, SettingFile, listed
 
 # What the words of a study stand for on each policy.
 _FILES = {HIGHEST: "cpuinfo_max_freq", BASE: "base_frequency", LOWEST: "cpuinfo_min_freq"}
@@ -32,9 +34,7 @@ class FrequencyLimit(Setting):
         found = cpulists_by_value(limits)
         if not found:
             return Unavailable(now.cpufreq.reason or "no policy covers these CPUs")
-        if len(found) == 1:
-            return shown_frequency(next(iter(found)))
-        return ", ".join(f"{shown_frequency(khz)} on {cpus}" for khz, cpus in found.items())
+        return listed({shown_frequency(khz): cpus for khz, cpus in found.items()})
 
     def is_in_force(self, now: Present, value: str) -> bool:
         """Return whether all CPUs have the limit."""
@@ -92,3 +92,37 @@ class FrequencyLimit(Setting):
                 return found
             limits[folder] = found
         return limits
+
+
+class MaxFrequency(FrequencyLimit):
+    """The highest frequency of each policy.
+
+    While turbo is off, pstate drivers show the highest frequency without turbo where the limit is
+    above that (Linux drivers/cpufreq/intel_pstate.c, intel_pstate_get_max_freq; amd-pstate.c,
+    amd_pstate_cpu_boost_update).
+    """
+
+    name = "max_frequency"
+    title = "the highest frequency"
+    file = "scaling_max_freq"
+    paths = re.compile(rf"{POLICIES}/policy[0-9]{{1,5}}/{file}", re.ASCII)
+
+    def holds(self, tree: Tree, file: SettingFile) -> bool:
+        """Return whether the limit is in force, or the lower one without turbo."""
+        if super().holds(tree, file):
+            return True
+        found = tree.natural(file.path)
+        ends = [tree.natural(f"{file.folder}/{name}") for name in (_FILES[BASE], _FILES[HIGHEST])]
+        lowest_end = min((end for end in ends if isinstance(end, int)), default=None)
+        if not isinstance(found, int) or lowest_end is None or read_turbo(tree) is not False:
+            return False
+        return lowest_end <= found < int(file.value)
+
+
+class MinFrequency(FrequencyLimit):
+    """The lowest frequency of each policy."""
+
+    name = "min_frequency"
+    title = "the lowest frequency"
+    file = "scaling_min_freq"
+    paths = re.compile(rf"{POLICIES}/policy[0-9]{{1,5}}/{file}", re.ASCII)

@@ -7,8 +7,7 @@ import re
 from pinstudy.base.reading import Unavailable
 from pinstudy.runners.host.tree import Tree
 from pinstudy.runners.node.scheduler import ITMT, itmt_file, read_itmt
-from pinstudy.runners.settings.setting import Present
-from pinstudy.runners.settings.switch import Switch
+from pinstudy.runners.settings.setting import Present, Switch
 
 
 class Itmt(Switch):

@@ -1,4 +1,4 @@
-"""Restores settings from their journal, after a study or a crash.
+"""Saves settings in a journal before a study changes them, and restores them, also after a crash.
 
 A study that was killed leaves settings changed: the next command finds its journal and puts them
 back. After a reboot nothing is put back: the boot has reset all settings, and the journal's values
@@ -7,12 +7,15 @@ may come from another kernel, whose governors had other meanings.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+
+from msgspec import structs
 
 from pinstudy.base import PINSTUDY
 from pinstudy.base.command import without_interruption
-from pinstudy.base.errors import UserError
+from pinstudy.base.errors import StudyError, UserError
 from pinstudy.base.text import first_of
 from pinstudy.runners.host.lock import is_locked, node_lock
 from pinstudy.runners.host.root_helper import RootHelper
@@ -24,12 +27,15 @@ from pinstudy.runners.settings.journal import (
     TUNE,
     Entry,
     Journal,
+    new_entry,
     open_journal,
     parsed_entry,
     predates_boot,
     state_folder,
     unlock_state,
 )
+from pinstudy.runners.settings.registry import ordered
+from pinstudy.runners.settings.setting import SettingFile
 
 _MAX_SHOWN = 3
 _VANISHED = (
@@ -150,10 +156,10 @@ def restore_after_crash(root: Path) -> list[str]:
     """
     mine = [open_journal(root, purpose) for purpose in (STUDY, TUNE)]
     journals = [journal for journal in mine if journal.exists()]
-    others = others_leftovers(root)
-    if not (journals or others) or is_locked(root):
+    leftovers = others_leftovers(root)
+    if not (journals or leftovers) or is_locked(root):
         return []
-    return [line for journal in journals if (line := _replay(root, journal))] + others
+    return [line for journal in journals if (line := _replay(root, journal))] + leftovers
 
 
 def others_leftovers(root: Path) -> list[str]:
@@ -188,3 +194,77 @@ def _replay(root: Path, journal: Journal) -> str:
         return "another pinstudy has just put the settings back"
     all_back = f"put back the settings that a study had left changed ({done.entry.process})"
     return done.message or all_back
+
+
+class Saved:
+    """The journal of one study, which all of its settings share; `restore` must be called at last.
+
+    The commands are a site's, by which governors and schedulers are put back; empty without any.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        governor_command: Sequence[str] = (),
+        scheduler_command: Sequence[str] = (),
+    ) -> None:
+        self._root = root
+        self._commands = tuple(governor_command), tuple(scheduler_command)
+        self._entry: Entry | None = None
+        # Whether somebody removed the journal, which was written again since.
+        self._vanished = False
+        self.journal = open_journal(root, STUDY)
+
+    @property
+    def leftover(self) -> str:
+        """Why nothing may be changed: an earlier study's settings are not put back; else empty."""
+        if self._entry is not None or not self.journal.exists():
+            return ""
+        return (
+            f"{self.journal.path} has settings of an earlier study that are not put back yet: see "
+            f"`{PINSTUDY} restore`"
+        )
+
+    @property
+    def files(self) -> tuple[SettingFile, ...]:
+        """The settings from before the study that are saved."""
+        return self._entry.settings if self._entry else ()
+
+    def value(self, path: str) -> str | None:
+        """Return what a setting was before the study; None for one that is not saved."""
+        return next((file.value for file in self.files if file.path == path), None)
+
+    def add(self, settings: Sequence[SettingFile]) -> str | None:
+        """Write settings that are about to change to the disk; return why that failed, or None.
+
+        Those that are saved already keep their values.
+        """
+        before = self.files
+        known = {setting.path for setting in before}
+        new = [setting for setting in settings if setting.path not in known]
+        entry = self._entry or new_entry(Tree(self._root), (), *self._commands)
+        entry = structs.replace(entry, settings=tuple(ordered((*before, *new))))
+        self._vanished |= self._entry is not None and not self.journal.exists()
+        try:
+            self._entry = self.journal.write(entry)
+        except StudyError as error:
+            return str(error)
+        return None
+
+    def lock(self) -> str | None:
+        """Keep others from changing settings before they are read; return why that failed, or None.
+
+        What is read without it may be what another process of root's has set, and puts back.
+        """
+        try:
+            self.journal.lock()
+        except StudyError as error:
+            return str(error)
+        return None
+
+    def restore(self) -> Restored | None:
+        """Put all settings back; return None when nothing was changed."""
+        saved, self._entry = self._entry, None
+        done = None if saved is None else restore(self._root, self.journal, saved)
+        unlock_state()
+        return done and replace(done, vanished=done.vanished or self._vanished)

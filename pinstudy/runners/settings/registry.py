@@ -11,10 +11,9 @@ from collections.abc import Iterable
 from pinstudy.runners.settings import epp, governor, turbo
 from pinstudy.runners.settings.cache_aware import CacheAware
 from pinstudy.runners.settings.energy_aware import EnergyAware
+from pinstudy.runners.settings.frequency_limit import MaxFrequency, MinFrequency
 from pinstudy.runners.settings.itmt import Itmt
 from pinstudy.runners.settings.kernel_features import KernelFeatures
-from pinstudy.runners.settings.max_frequency import MaxFrequency
-from pinstudy.runners.settings.min_frequency import MinFrequency
 from pinstudy.runners.settings.power_limit import PackagePowerLimit
 from pinstudy.runners.settings.sched_ext import SchedExt
 from pinstudy.runners.settings.setting import Setting, SettingFile

@@ -14,7 +14,6 @@ import shutil
 import subprocess
 import time
 from collections.abc import Callable, Sequence
-from typing import Protocol
 
 from pinstudy.base.command import without_interruption
 from pinstudy.base.reading import Unavailable
@@ -149,18 +148,6 @@ def unsafe_for_root(command_line: str) -> str | None:
     return found if isinstance(found, str) else None
 
 
-class Supervised(Protocol):
-    """A program that was started, with its supervisor."""
-
-    pid: int
-
-    def has_ended(self) -> bool:
-        """Whether it has ended."""
-
-    def end(self) -> tuple[bytes, int]:
-        """End it; return the last of what it wrote, and its exit status."""
-
-
 class OwnScheduler:
     """The program of a scheduler that this process has started; it ends with it."""
 
@@ -209,7 +196,7 @@ class SchedulerProgram:
         self.command_line = command_line
         self._tree = tree
         self._program, *self._arguments = command_line.split()
-        self._running: Supervised | None = None
+        self._running: OwnScheduler | SchedulerOfRoot | None = None
         self._loaded_at = 0.0
 
     def start(self) -> str:

@@ -13,12 +13,15 @@ from typing import ClassVar
 from msgspec import Struct
 
 from pinstudy.base.reading import Unavailable
+from pinstudy.configs.settings import ON
 from pinstudy.runners.host.tree import Tree
 from pinstudy.runners.node.cpufreq import Cpufreq
 
 # The text of a kernel's file.
 WORD = re.compile(r"[A-Za-z0-9_.-]{1,64}", re.ASCII)
 WHOLE_NUMBER = re.compile(r"[0-9]{1,15}", re.ASCII)
+
+NOBODY = "at this site nobody sets it"
 
 
 class SettingFile(Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
@@ -126,3 +129,31 @@ def listed(found: Mapping[str, str]) -> str:
     if len(found) == 1:
         return next(iter(found))
     return ", ".join(f"{value} on {holders}" for value, holders in found.items())
+
+
+class Switch(Setting):
+    """A switch; a subclass says which file it is and reads it."""
+
+    of_scheduler = True
+
+    def path(self, tree: Tree) -> str:
+        """Return the file of the switch on this node."""
+        raise NotImplementedError
+
+    def refused(self, now: Present, value: str) -> str | None:
+        """Return why the switch cannot be set, in whatever state it is."""
+        found = self.read(now)
+        if isinstance(found, Unavailable):
+            return f"{self.title} cannot be switched {value}: {found.reason}"
+        return None
+
+    def files(self, now: Present, value: str) -> list[SettingFile]:
+        """Return the file's text for a value.
+
+        Kernels that show truth values as letters take them, too.
+        """
+        path = self.path(now.tree)
+        letters = now.tree.text(path) in ("Y", "N")
+        return [
+            SettingFile(path, ("Y" if letters else "1") if value == ON else "N" if letters else "0")
+        ]

@@ -109,7 +109,7 @@ def _governors(tree: Tree, requested: str | None) -> dict[str, tuple[str, str]]:
     problem = cpufreq.offer_problem(governor, cpus)
     if problem and requested:
         raise UserError(problem)
-    files = [] if problem else [f"{of}/{GOVERNOR}" for of in cpufreq.directories(cpus)]
+    files = [] if problem else [f"{folder}/{GOVERNOR}" for folder in cpufreq.directories(cpus)]
     return dict.fromkeys(files, (governor, "asked for" if requested else _STEADY))
 
 

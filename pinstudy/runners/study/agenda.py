@@ -126,13 +126,13 @@ class DecideAgenda(Agenda):
     def at_most_s(self, ahead: Forecast) -> float | None:
         """Return how many seconds the runs of a forecast may take: the first ones all they need."""
         first = (planned for planned in self.plan.runs if planned.block <= self._first)
-        least = self.forecast(of for of in first if of.key not in self.history.done).pending_s
+        least = self.forecast(run for run in first if run.key not in self.history.done).pending_s
         most = super().at_most_s(ahead)
         return None if most is None or least is None else max(most, least)
 
     def _fitting(self, number: int, block: list[PlannedRun]) -> list[PlannedRun]:
         """Return the pending runs from a block on that there is time for, by what runs take now."""
-        ahead = [of for of in self.plan.runs if of.block >= number]
+        ahead = [run for run in self.plan.runs if run.block >= number]
         block_s = self.forecast(block).pending_s
         if self.history.limit_s is None or not block_s:
             return ahead
@@ -185,7 +185,7 @@ class RaceAgenda(Agenda):
                     yield from after
                     return
             race.take(block, self.history.race_runs)
-            if out := [one for one in race.eliminated if one not in reported]:
+            if out := [case for case in race.eliminated if case not in reported]:
                 listener.eliminated(out)
             reported = list(race.eliminated)
 
@@ -328,6 +328,6 @@ def shuffled(block: Sequence[Key], seed: int, number: int) -> list[Key]:
 
     mixed = [key for _, key in sorted((place(at, key), key) for at, key in enumerate(block))]
     ascending = {
-        case_id: iter(sorted(n for of, n in block if of == case_id)) for case_id, _ in mixed
+        case_id: iter(sorted(n for case, n in block if case == case_id)) for case_id, _ in mixed
     }
     return [(case_id, next(ascending[case_id])) for case_id, _ in mixed]

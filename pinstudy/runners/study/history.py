@@ -18,11 +18,11 @@ from pinstudy.configs.study import Study
 from pinstudy.runners.plan.runs import RunKey
 from pinstudy.runners.records.kept_facts import what_changed
 from pinstudy.runners.records.line import InvalidLine
-from pinstudy.runners.records.race.samples import took
+from pinstudy.runners.records.race.race import took
 from pinstudy.runners.records.race_state import OVERHEAD_S, RaceRun, race_fields, race_run
 from pinstudy.runners.records.reader import Line, read_lines, shards_of
 from pinstudy.runners.records.status import FINAL, OK, SKIPPED
-from pinstudy.runners.study.earlier_settings import EarlierSettings
+from pinstudy.runners.study.continuity import EarlierSettings
 
 
 @dataclass

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
 from pathlib import Path
 
 from pinstudy.base.cpulist import format_cpulist
-from pinstudy.base.errors import UserError
+from pinstudy.base.errors import StoppedError, UserError
 from pinstudy.base.text import plural
+from pinstudy.base.units import duration
 from pinstudy.configs.settings import AS_IT_IS, PREFIX, SCHED_EXT, Settings, settings_in_words
 from pinstudy.configs.site import Site
 from pinstudy.configs.study import CURRENT_GOVERNOR, Study
@@ -32,9 +34,8 @@ from pinstudy.runners.plan.engines import by_mpi, outlook
 from pinstudy.runners.plan.launch import Launch
 from pinstudy.runners.plan.plan import Plan, make_plan
 from pinstudy.runners.settings.node_settings import NodeSettings
-from pinstudy.runners.study.environment import StudyEnvironment
+from pinstudy.runners.study.continuity import WAYS_ON, StudyEnvironment, StudyPrograms
 from pinstudy.runners.study.history import History, read_history
-from pinstudy.runners.study.programs import WAYS_ON, StudyPrograms
 from pinstudy.runners.study.summary import PlanSummary
 
 LIVE_ROOT = Path("/")
@@ -104,7 +105,7 @@ class Machine:
         return [
             (f"{kind.name}-cores", f"CPUs {format_cpulist(kind.cpus)}", kind.evidence)
             for kind in self.node.topology.kinds
-        ] + [(each.name, each.state, each.why) for each in probe(self.node, self.live)]
+        ] + [(found.name, found.state, found.why) for found in probe(self.node, self.live)]
 
     def plan(self, study: Study) -> Plan:
         """Return the study's cases as this node can run them."""
@@ -327,3 +328,25 @@ def _without_estimates(study: Study) -> Study:
         for choice in study.apps
     ]
     return replace(study, apps=tuple(apps))
+
+
+class TimeIsUpError(StoppedError):
+    """The budget is spent; what was measured is on the disk."""
+
+
+class TimeBudget:
+    """Seconds from now on, after which no run ends; an Assignment's `may_start`."""
+
+    def __init__(self, budget_s: float) -> None:
+        self._text = duration(budget_s)
+        self._ends_s = time.monotonic() + budget_s
+        self._started = False
+
+    def __call__(self, expected_s: float | None) -> None:
+        """Raise TimeIsUpError when a run of so many seconds would end too late.
+
+        Never for the first one: an attempt that makes none would never come to an end.
+        """
+        first, self._started = not self._started, True
+        if not first and time.monotonic() + (expected_s or 0.0) > self._ends_s:
+            raise TimeIsUpError(f"the time is up ({self._text}); a second start goes on")

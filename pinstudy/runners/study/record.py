@@ -110,7 +110,7 @@ def _metric_facts(app: App) -> dict[str, dict[str, str]]:
         "metric_units": {metric.name: metric.unit for metric in app.metrics},
         "metric_better": {metric.name: metric.better for metric in app.metrics if metric.better},
     }
-    return {name: of for name, of in facts.items() if of}
+    return {name: by_metric for name, by_metric in facts.items() if by_metric}
 
 
 def _with_measured(record: Reading, parts: Iterable[Reading]) -> dict[str, Any]:
@@ -236,10 +236,10 @@ def _placement_fields(
     at_work = max(
         surplus_team(
             (thread for thread in observed.threads if thread.team == team),
-            of,
+            promised,
             observed.ending.elapsed_s,
         )
-        for team, of in enumerate(expected)
+        for team, promised in enumerate(expected)
     )
     return {
         "verdict": proof.verdict,

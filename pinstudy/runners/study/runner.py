@@ -18,7 +18,7 @@ from pinstudy.base.units import duration, utc_now
 from pinstudy.runners.execution.collectors import Collectors
 from pinstudy.runners.execution.execute import Observation, execute_unless_shutting_down
 from pinstudy.runners.execution.witness import LaunchError
-from pinstudy.runners.measure.conditions.suspend import ClockWatch
+from pinstudy.runners.measure.conditions.surroundings import ClockWatch
 from pinstudy.runners.node.node import read_state
 from pinstudy.runners.plan.case import Case, SkippedCase
 from pinstudy.runners.plan.launch import Launch
@@ -29,11 +29,13 @@ from pinstudy.runners.records.shard import Shard
 from pinstudy.runners.records.status import FAILED, INTERRUPTED, SUSPENDED
 from pinstudy.runners.settings.node_settings import NodeSettings
 from pinstudy.runners.study.agenda import Agenda, Listener
-from pinstudy.runners.study.earlier_settings import EarlierSettings
-from pinstudy.runners.study.environment import StudyEnvironment
+from pinstudy.runners.study.continuity import (
+    EarlierSettings,
+    Preflight,
+    StudyEnvironment,
+    StudyPrograms,
+)
 from pinstudy.runners.study.machine import Machine, other_settings
-from pinstudy.runners.study.preflight import Preflight
-from pinstudy.runners.study.programs import StudyPrograms
 from pinstudy.runners.study.record import (
     Origin,
     idle_record,
@@ -182,7 +184,7 @@ class Runner:
         ahead = self.agenda.forecast(self.agenda.pending())
 
         def eliminated(out: Sequence[Eliminated]) -> None:
-            self.progress.eliminated([(cases[one.case_id], one) for one in out])
+            self.progress.eliminated([(cases[case.case_id], case) for case in out])
 
         def expected(left: list[PlannedRun]) -> None:
             nonlocal ahead

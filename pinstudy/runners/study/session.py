@@ -41,10 +41,10 @@ from pinstudy.runners.records.record import SCHEMA
 from pinstudy.runners.records.shard import Shard
 from pinstudy.runners.settings.node_settings import NodeSettings
 from pinstudy.runners.study.agenda import repetition_rule
+from pinstudy.runners.study.continuity import Preflight
 from pinstudy.runners.study.crash_notice import attempt_marker, describe_crashes
 from pinstudy.runners.study.extras import ContendedLines, measure_once_a_boot
 from pinstudy.runners.study.machine import WHOLE_STUDY, Assignment, Machine, results_folder
-from pinstudy.runners.study.preflight import Preflight
 from pinstudy.runners.study.remedy import LEFT_OUT, no_race
 from pinstudy.runners.study.runner import Engine, NodeControl, Progress, Runner
 

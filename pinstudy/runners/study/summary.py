@@ -12,7 +12,7 @@ from pinstudy.base.cpulist import format_cpulist
 from pinstudy.base.text import plural, team_in_words
 from pinstudy.base.units import duration
 from pinstudy.configs.study import LATENCY_PLANS, IdlePower, Study
-from pinstudy.runners.measure.energy.idle import measurement_count
+from pinstudy.runners.measure.energy.source import measurement_count
 from pinstudy.runners.measure.perf.events import too_many_events
 from pinstudy.runners.plan.case import Case, SkippedCase, case_fields
 from pinstudy.runners.plan.launch import Launch

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from pinstudy.analysis.affinity.c2c import ContendedLines, lines_section, read_c2c
 from pinstudy.analysis.results.node_files import NodeCpus
-from pinstudy.runners.measure.perf.c2c_samples import contended_lines, read_samples
+from pinstudy.runners.measure.perf.c2c import contended_lines, read_samples
 from tests.support.changed import JSON_VALUES, with_value
 from tests.support.tools import ROOT
 

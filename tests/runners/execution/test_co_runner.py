@@ -17,9 +17,17 @@ from pinstudy.base.channel import Channel, ChannelError
 from pinstudy.base.decoding import complete, message_of
 from pinstudy.base.reading import Reading
 from pinstudy.configs.app import Check, Metric
-from pinstudy.runners.execution.co_runner import co_run_reading, invalid_reason
-from pinstudy.runners.execution.co_runner_messages import Answer, Counted, Job, job_of, receive
-from pinstudy.runners.execution.co_runs import CoRuns, Proofs
+from pinstudy.runners.execution.co_runner import (
+    Answer,
+    CoRuns,
+    Counted,
+    Job,
+    Proofs,
+    co_run_reading,
+    invalid_reason,
+    job_of,
+    receive,
+)
 from pinstudy.runners.execution.execute import CoRun, Observation
 from pinstudy.runners.execution.witness import Ending
 from pinstudy.runners.placement.thread_placement import Proof

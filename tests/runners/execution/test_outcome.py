@@ -18,7 +18,7 @@ import pytest
 from pinstudy.base.errors import ShortageError, StudyError
 from pinstudy.configs.app import Check, Metric, Size
 from pinstudy.runners.execution import output_file
-from pinstudy.runners.execution.check import check_failure_of
+from pinstudy.runners.execution.collectors import check_failure_of
 from pinstudy.runners.execution.execute import Harness, Observation, execute
 from pinstudy.runners.execution.outcome import classify, proof_of, read_metrics, stderr_tail
 from pinstudy.runners.execution.output_file import (

@@ -15,9 +15,13 @@ from typing import Any
 import pytest
 
 from pinstudy.runners.execution.execute import Harness, Observation, execute
-from pinstudy.runners.execution.region_marks import RegionInstruments, RegionMarks, SeenRegions
+from pinstudy.runners.execution.region_marks import (
+    Region,
+    RegionInstruments,
+    RegionMarks,
+    SeenRegions,
+)
 from pinstudy.runners.measure.perf.events import perf_command
-from pinstudy.runners.measure.regions import Region
 from pinstudy.runners.plan.launch import Launch
 from pinstudy.runners.records.perf.output import parse_perf_output
 from tests.support.limits import many_open_files

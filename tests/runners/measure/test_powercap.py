@@ -20,10 +20,14 @@ from pinstudy.base.reading import Reading, Unavailable
 from pinstudy.configs.settings import AS_IT_IS, settings_of
 from pinstudy.configs.study import IdlePower
 from pinstudy.runners.host.tree import Tree
-from pinstudy.runners.measure.energy.idle import IdleMeasurements
-from pinstudy.runners.measure.energy.power_limit_note import power_limit_note
+from pinstudy.runners.measure.conditions.surroundings import power_limit_note
 from pinstudy.runners.measure.energy.powercap import PowercapMeter, Zones, find_zones
-from pinstudy.runners.measure.energy.source import EnergySource, choose_energy, no_energy
+from pinstudy.runners.measure.energy.source import (
+    EnergySource,
+    IdleMeasurements,
+    choose_energy,
+    no_energy,
+)
 from pinstudy.runners.records.energy import DOMAINS, FIELDS
 from tests.runners.power_pmu_trees import (
     NO_CAPABILITIES,

@@ -8,8 +8,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pinstudy.runners.execution.region_marks import (
+    BEGIN,
+    END,
+    MAX_NAME,
+    Mark,
+    Region,
+    Regions,
+    parse_mark,
+)
 from pinstudy.runners.measure.meter import Meters
-from pinstudy.runners.measure.regions import BEGIN, END, MAX_NAME, Mark, Region, Regions, parse_mark
 
 PROCESS = 77
 SECOND = 10**9

@@ -26,8 +26,12 @@ from pinstudy.runners.measure.conditions.cpu_time import (
     foreign_time,
     parse_stat,
 )
-from pinstudy.runners.measure.conditions.surroundings import Surroundings, read_load
-from pinstudy.runners.measure.conditions.suspend import ClockWatch, Moment
+from pinstudy.runners.measure.conditions.surroundings import (
+    ClockWatch,
+    Moment,
+    Surroundings,
+    read_load,
+)
 from pinstudy.runners.measure.conditions.throttling import NO_COUNTERS, QuotaMeter, ThrottleMeter
 from pinstudy.runners.node.node import open_node
 from tests.runners.proc_trees import process

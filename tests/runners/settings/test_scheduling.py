@@ -16,7 +16,7 @@ import pytest
 from pinstudy.configs.settings import AS_IT_IS, settings_of
 from pinstudy.configs.site import SchedulerRule, Site
 from pinstudy.runners.node.discovery import read_topology
-from pinstudy.runners.settings import sched_ext, sched_ext_loading
+from pinstudy.runners.settings import sched_ext
 from pinstudy.runners.settings.journal import STUDY, open_journal
 from pinstudy.runners.settings.node_settings import NodeSettings
 from pinstudy.runners.settings.recovery import restore
@@ -239,7 +239,7 @@ def test_root_starts_nothing_of_the_user_who_called_sudo(
     command_line: str,
     expected: str,
 ) -> None:
-    monkeypatch.setattr(sched_ext_loading, "invoking_uid", lambda: 1000)
+    monkeypatch.setattr("pinstudy.runners.settings.node_settings.invoking_uid", lambda: 1000)
     (tmp_path / "schedulers/scx_lavd").chmod(0o777)
     wanted = settings_of(sched_ext=command_line)
     assert expected in str(node_settings(root).apply("current", wanted, ALL))

@@ -9,8 +9,7 @@ from typing import Any
 from pinstudy.base.reading import Reading
 from pinstudy.runners.execution.collectors import Collectors
 from pinstudy.runners.execution.execute import Observation
-from pinstudy.runners.measure.energy.idle import IdleMeasurements
-from pinstudy.runners.measure.energy.source import no_energy
+from pinstudy.runners.measure.energy.source import IdleMeasurements, no_energy
 from pinstudy.runners.plan.case import Case
 from pinstudy.runners.plan.launch import Launch
 from pinstudy.runners.plan.runs import PlannedRun

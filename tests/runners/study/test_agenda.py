@@ -29,7 +29,7 @@ from pinstudy.runners.study.agenda import (
     shuffled,
 )
 from pinstudy.runners.study.history import History
-from pinstudy.runners.study.time_budget import TimeBudget, TimeIsUpError
+from pinstudy.runners.study.machine import TimeBudget, TimeIsUpError
 from tests.runners.cases import PUBLISHED, case, study
 
 Record = dict[str, Any]

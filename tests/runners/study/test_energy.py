@@ -20,7 +20,7 @@ from pinstudy.configs.app import App, Build
 from pinstudy.configs.settings import SettingFactors
 from pinstudy.configs.study import AppChoice, IdlePower, Study, TemperatureGate
 from pinstudy.runners.execution.collectors import Collectors, LocalEngine
-from pinstudy.runners.measure.conditions.suspend import ClockWatch
+from pinstudy.runners.measure.conditions.surroundings import ClockWatch
 from pinstudy.runners.node.node import Node, open_node
 from pinstudy.runners.plan.case import Case
 from pinstudy.runners.plan.command_line import build_launch

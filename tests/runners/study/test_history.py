@@ -20,8 +20,8 @@ from pinstudy.runners.records.reader import read_lines, shards_of
 from pinstudy.runners.records.record import SCHEMA
 from pinstudy.runners.records.shard import Shard
 from pinstudy.runners.settings.journal import boot_id_of
+from pinstudy.runners.study.continuity import EarlierSettings
 from pinstudy.runners.study.crash_notice import SUFFIX, attempt_marker, ended_attempts
-from pinstudy.runners.study.earlier_settings import EarlierSettings
 from pinstudy.runners.study.history import ShardLines, read_history
 from tests.runners.cases import case
 from tests.support.limits import files_of_at_most, no_more_files

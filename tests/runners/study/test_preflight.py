@@ -14,7 +14,7 @@ from pinstudy.base.errors import UserError
 from pinstudy.configs.site import GovernorRule, Site
 from pinstudy.runners.node.node import Node, open_node, whole_node
 from pinstudy.runners.settings.node_settings import NodeSettings
-from pinstudy.runners.study.preflight import Preflight
+from pinstudy.runners.study.continuity import Preflight
 from pinstudy.runners.study.runner import NodeControl
 from tests.runners.cases import case
 from tests.support.machines import INTEL, PSTATE, policy

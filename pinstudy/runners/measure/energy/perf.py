@@ -103,7 +103,9 @@ def find_power_pmu(root: Path) -> PowerPmu:
     cpus = _cpus(tree)
     if isinstance(cpus, Unavailable):
         return _without(cpus.reason)
-    found = reading_of({of: find_event(tree, "power", event) for of, event in PERF_EVENTS.items()})
+    found = reading_of(
+        {domain: find_event(tree, "power", event) for domain, event in PERF_EVENTS.items()}
+    )
     return PowerPmu(found.fields, cpus, found.unavailable)
 
 

@@ -15,7 +15,7 @@ import subprocess
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from pinstudy.base.command import CommandResult, ask, wait_for
 from pinstudy.base.cpulist import format_cpulist
@@ -53,24 +53,6 @@ def find_perf() -> str | None:
     """Return the path of perf: root's own one where root's part starts it; None without perf."""
     helper = root_helper()
     return (helper and helper.program("perf")) or shutil.which("perf")
-
-
-class Perf(Protocol):
-    """A perf that counts; `problem` is empty, or why it does not."""
-
-    problem: str
-
-    def enable(self) -> None:
-        """Turn the counters on again."""
-
-    def disable(self) -> None:
-        """Turn the counters off at once, before `finish`, which takes perf some milliseconds."""
-
-    def finish(self) -> str:
-        """Stop counting and return what perf wrote; empty when it did not count to the end."""
-
-    def close(self) -> None:
-        """End perf if it still runs, and free its buffers."""
 
 
 def start_perf(
@@ -285,6 +267,9 @@ class PerfOfRoot:
             answer = {"problem": str(error)}
         self.problem = answer.get("problem", "")
         return answer
+
+
+Perf = PerfStat | PerfOfRoot
 
 
 class CpuWindow:

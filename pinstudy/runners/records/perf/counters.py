@@ -83,8 +83,8 @@ def read_counters(
         first_line = f": {output.unparsed[0][:200]}" if output.unparsed else ""
         return no_counters(f"perf printed no counts{first_line}")
     raw = undo_scaling(output, kinds_of, unsupported_reason)
-    if others := [undo_scaling(of, kinds_of, unsupported_reason) for of in more]:
-        raw = added([raw, *others])
+    if parts := [undo_scaling(part, kinds_of, unsupported_reason) for part in more]:
+        raw = added([raw, *parts])
     raw = believable(raw)
     reading = _counts(raw) | reading_of(
         {"task_clock_s": _task_clock_s(raw)}
@@ -116,8 +116,8 @@ def _counts(raw: RawCounts) -> Reading:
     ]
     restricted = {count.user_only for count in raw.counts}
     if restricted:
-        one = "user" if True in restricted else "user+kernel"
-        reading.fields["counted_modes"] = one if len(restricted) == 1 else "mixed"
+        modes = "user" if True in restricted else "user+kernel"
+        reading.fields["counted_modes"] = modes if len(restricted) == 1 else "mixed"
     for (pmu, event), reason in raw.problems.items():
         if pmu != SOFTWARE:
             reading.unavailable[f"counters.{pmu}/{event}" if pmu else f"counters.{event}"] = reason

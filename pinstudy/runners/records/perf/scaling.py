@@ -281,14 +281,10 @@ def _why_no_count(count: RawCount, raw: RawCounts) -> str:
 
 def _cycles_beside(count: RawCount, raw: RawCounts) -> RawCount | None:
     """Return the cycles that its PMU counted of the same modes; None without any."""
-    return next(
-        (
-            of
-            for of in raw.counts_of("cycles")
-            if (of.pmu, of.user_only) == (count.pmu, count.user_only) and of.value > 0
-        ),
-        None,
-    )
+    for cycles in raw.counts_of("cycles"):
+        if (cycles.pmu, cycles.user_only) == (count.pmu, count.user_only) and cycles.value > 0:
+            return cycles
+    return None
 
 
 def added(parts: Sequence[RawCounts]) -> RawCounts:
@@ -302,22 +298,22 @@ def added(parts: Sequence[RawCounts]) -> RawCounts:
     first, *_ = parts
     whole = RawCounts(
         first.kinds_of,
-        sum(of.task_clock_ns or 0 for of in parts) or None,
-        sum(of.enabled_ns or 0 for of in parts) or None,
+        sum(part.task_clock_ns or 0 for part in parts) or None,
+        sum(part.enabled_ns or 0 for part in parts) or None,
     )
-    whole.pmus = tuple(dict.fromkeys(pmu for of in parts for pmu in of.pmus))
-    for of in parts:
-        for pmu, ns in of.on_pmu_ns.items():
+    whole.pmus = tuple(dict.fromkeys(pmu for part in parts for pmu in part.pmus))
+    for part in parts:
+        for pmu, ns in part.on_pmu_ns.items():
             whole.on_pmu_ns[pmu] = whole.on_pmu_ns.get(pmu, 0) + ns
     by_key: dict[tuple[str | None, str], list[RawCount]] = {}
-    for count in (count for of in parts for count in of.counts):
+    for count in (count for part in parts for count in part.counts):
         by_key.setdefault((count.pmu, count.event), []).append(count)
     lost_time = _multiplexed_events(whole, _times_of(whole, by_key))
     for (pmu, event), counts in by_key.items():
         multiplexed = lost_time[event] if pmu in whole.pmus else False
         whole.counts.append(_sum_of(counts, whole.enabled_ns, multiplexed))
-    for of in parts:
-        for key, problem in of.problems.items():
+    for part in parts:
+        for key, problem in part.problems.items():
             if key not in by_key:
                 whole.problems.setdefault(key, problem)
     return whole

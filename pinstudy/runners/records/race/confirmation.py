@@ -106,7 +106,7 @@ class Means:
     @property
     def gain(self) -> float:
         """The logarithm of the ratio of the means, by which the best case is better."""
-        mine, other = (sum(map(self._amount, of)) for of in (self.best, self.reference))
+        mine, other = (sum(map(self._amount, case)) for case in (self.best, self.reference))
         return abs(log(mine / other)) * (1 if mine < other else -1)
 
     def p(self, gain: float = 0.0) -> float:

@@ -15,17 +15,15 @@ from hypothesis import strategies as st
 
 from pinstudy.runners.measure.perf.c2c import (
     NEEDS,
-    kinds_sampled,
-    line_bytes,
-    read_recording,
-    try_c2c,
-)
-from pinstudy.runners.measure.perf.c2c_samples import (
     MemorySample,
     NotUnderstoodError,
     contended_lines,
+    kinds_sampled,
+    line_bytes,
     lines_of,
+    read_recording,
     read_samples,
+    try_c2c,
 )
 from pinstudy.runners.node.topology import CoreKind
 from pinstudy.runners.records.c2c_file import MAX_LINES
