@@ -16,7 +16,6 @@ import subprocess
 import sys
 import time
 from array import array
-from collections.abc import Iterable
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -31,7 +30,14 @@ from pinstudy.base.reading import Reading
 from pinstudy.base.text import one_line
 from pinstudy.base.waiting import readable
 from pinstudy.configs.app import Size
-from pinstudy.runners.execution.execute import UNSEEN, CoRun, Harness, Observation, free_cpus
+from pinstudy.runners.execution.execute import (
+    UNSEEN,
+    CoRun,
+    Harness,
+    Observation,
+    free_cpus,
+    set_mask,
+)
 from pinstudy.runners.execution.outcome import JudgedApp, expected_of, failure_of, proof_of
 from pinstudy.runners.execution.output_file import OutputFile, working_folder, written_text
 from pinstudy.runners.execution.witness import (
@@ -336,7 +342,7 @@ class CoRuns:
 
     def run(self) -> None:
         """Run it until the command to end, or the end of all commands."""
-        _run_on(self._job.cpus)
+        set_mask(0, self._job.cpus)
         try:
             self._run()
         except (StudyError, OSError) as error:
@@ -365,11 +371,11 @@ class CoRuns:
 
     def _prepared(self) -> Execution:
         """Return a new execution, which waits before its exec."""
-        _run_on(self._allowed)
+        set_mask(0, self._allowed)
         try:
             return Execution(self._job)
         finally:
-            _run_on(self._job.cpus)
+            set_mask(0, self._job.cpus)
 
     def _watch(self, execution: Execution) -> bool:
         """Look at an execution's threads until it ends; return False when it is not to go on."""
@@ -569,9 +575,3 @@ class Proofs:
         if proved_s > 0 and unproved_s <= NEGLIGIBLE_SHARE * (proved_s + unproved_s):
             return Proof("proved")
         return self._unproved or UNSEEN
-
-
-def _run_on(cpus: Iterable[int]) -> None:
-    # They may be offline by now: the kernel then keeps the mask.
-    with suppress(OSError):
-        os.sched_setaffinity(0, cpus)

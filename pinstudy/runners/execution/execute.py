@@ -9,10 +9,10 @@ the run needed.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO
@@ -274,7 +274,7 @@ def _watch(
     return False
 
 
-@contextlib.contextmanager
+@contextmanager
 def move_to_housekeeping_cpus(
     cpus: Collection[int], cores: Iterable[Collection[int]] = ()
 ) -> Iterator[tuple[int, ...]]:
@@ -293,11 +293,11 @@ def move_to_housekeeping_cpus(
         return
     try:
         for thread in masks:
-            _set_mask(thread, free)
+            set_mask(thread, free)
         yield tuple(sorted(free))
     finally:
         for thread, mask in masks.items():
-            _set_mask(thread, mask)
+            set_mask(thread, mask)
 
 
 def free_cpus(
@@ -312,14 +312,15 @@ def free_cpus(
 def _masks() -> dict[int, set[int]]:
     masks = {}
     for name in os.listdir(_THREADS):  # noqa: PTH208 - per run
-        with contextlib.suppress(OSError):  # a thread that ends meanwhile
+        with suppress(OSError):  # a thread that ends meanwhile
             masks[int(name)] = os.sched_getaffinity(int(name))
     return masks
 
 
-def _set_mask(thread: int, cpus: set[int]) -> None:
+def set_mask(thread: int, cpus: Iterable[int]) -> None:
+    """Have a thread, 0 for this one, run on these CPUs."""
     # The thread may have ended, or the CPUs may be offline: the kernel then keeps the mask.
-    with contextlib.suppress(OSError):
+    with suppress(OSError):
         os.sched_setaffinity(thread, cpus)
 
 

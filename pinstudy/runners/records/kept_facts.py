@@ -26,14 +26,9 @@ _MAX_BYTES = 16 * 1024 * 1024
 _MAX_NAMED = 6
 _DIGEST = re.compile(r"[0-9a-f]{64}", re.ASCII)
 # A fact and its causes: a fact whose cause has changed is not listed.
-_FOLLOWS = {
-    "kernel_build": ("kernel",),
-    "kinds": ("online",),
-    "cores": ("online",),
-    "caches": ("online",),
-    "numa": ("online",),
-    "drivers": ("online",),
-}
+_FOLLOWS = {"kernel_build": ("kernel",)} | dict.fromkeys(
+    ("kinds", "cores", "caches", "numa", "drivers"), ("online",)
+)
 _BOOT_OPTIONS = "boot_options"
 _WORDS = {
     _BOOT_OPTIONS: "boot options",

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 
 from pinstudy.base.reading import Unavailable
-from pinstudy.runners.host.tree import Tree
 from pinstudy.runners.node.scheduler import CACHE_AWARE, read_cache_aware
 from pinstudy.runners.settings.setting import Present, Switch
 
@@ -18,12 +17,8 @@ class CacheAware(Switch):
 
     name = "cache_aware"
     title = "cache-aware scheduling"
-    paths = re.compile(re.escape(CACHE_AWARE))
-
-    def path(self, tree: Tree) -> str:
-        """Return the switch in debugfs."""
-        return CACHE_AWARE
+    file = CACHE_AWARE
+    paths = re.compile(re.escape(file))
 
     def read(self, now: Present) -> str | Unavailable:
-        """Return ON or OFF."""
         return read_cache_aware(now.tree)

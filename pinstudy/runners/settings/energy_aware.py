@@ -26,15 +26,11 @@ class EnergyAware(Switch):
 
     name = "energy_aware"
     title = "energy-aware scheduling"
-    paths = re.compile(re.escape(ENERGY_AWARE))
+    file = ENERGY_AWARE
+    paths = re.compile(re.escape(file))
     hidden_by_governors = True
 
-    def path(self, tree: Tree) -> str:
-        """Return the switch."""
-        return ENERGY_AWARE
-
     def read(self, now: Present) -> str | Unavailable:
-        """Return ON, OFF or IMPOSSIBLE."""
         return read_energy_aware(now.tree)
 
     def refused(self, now: Present, value: str) -> str | None:

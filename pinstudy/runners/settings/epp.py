@@ -32,7 +32,6 @@ class Epp(Setting):
     scaling = True
 
     def read(self, now: Present) -> str | Unavailable:
-        """Return the EPPs of the CPUs."""
         return now.scaled("epp")
 
     def impossible(self, now: Present, value: str) -> str | None:
@@ -69,5 +68,4 @@ class Epp(Setting):
         return _DYNAMIC if is_dynamic else found
 
     def files(self, now: Present, value: str) -> list[SettingFile]:
-        """Return the EPPs of the policies."""
         return [SettingFile(f"{folder}/{FILE}", value) for folder in now.directories]

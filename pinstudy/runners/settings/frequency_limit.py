@@ -37,12 +37,10 @@ class FrequencyLimit(Setting):
         return listed({shown_frequency(khz): cpus for khz, cpus in found.items()})
 
     def is_in_force(self, now: Present, value: str) -> bool:
-        """Return whether all CPUs have the limit."""
         files = self.files(now, value)
         return bool(files) and all(self.holds(now.tree, file) for file in files)
 
     def impossible(self, now: Present, value: str) -> str | None:
-        """Return why a policy cannot have the limit."""
         if reason := now.cpufreq.reason:
             return reason
         wanted = self._limits(now, value)

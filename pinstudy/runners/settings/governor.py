@@ -21,21 +21,16 @@ class Governor(Setting):
     scaling = True
 
     def read(self, now: Present) -> str | Unavailable:
-        """Return the governors of the CPUs."""
         return now.scaled("governor_read")
 
     def is_in_force(self, now: Present, value: str) -> bool:
-        """Return whether all CPUs have the governor."""
         return now.cpufreq.in_force_problem(value, now.cpus) is None
 
     def problem(self, now: Present, value: str) -> str | None:
-        """Return why the governor is not in force."""
         return now.cpufreq.in_force_problem(value, now.cpus)
 
     def impossible(self, now: Present, value: str) -> str | None:
-        """Return why the driver does not have the governor."""
         return now.cpufreq.offer_problem(value, now.cpus)
 
     def files(self, now: Present, value: str) -> list[SettingFile]:
-        """Return the governors of the policies."""
         return [SettingFile(f"{folder}/{FILE}", value) for folder in now.directories]

@@ -22,5 +22,4 @@ class Itmt(Switch):
         return itmt_file(tree)
 
     def read(self, now: Present) -> str | Unavailable:
-        """Return ON or OFF."""
         return read_itmt(now.tree)

@@ -276,7 +276,8 @@ class SchedExtLoading:
     def __init__(self, tree: Tree, saved: Saved, rule: SchedulerRule) -> None:
         """`saved` is shared with what else changes settings; `rule` is the site's."""
         self._tree, self._saved, self._rule = tree, saved, rule
-        self._program: SchedulerProgram | None = None
+        # The program that pinstudy started and whose scheduler is in force, if there is one.
+        self.running: SchedulerProgram | None = None
         # What the site's command has set last.
         self._by_site = CURRENT
 
@@ -311,20 +312,15 @@ class SchedExtLoading:
 
     def give_way(self, scheduler: str) -> None:
         """End a scheduler that a case does not want."""
-        if self._program and self._program.command_line != scheduler:
+        if self.running and self.running.command_line != scheduler:
             self.end()
-
-    @property
-    def running(self) -> SchedulerProgram | None:
-        """The program that pinstudy started and whose scheduler is in force, if there is one."""
-        return self._program
 
     def thrown_out(self) -> str:
         """Return why the scheduler that was started is no longer in force; empty while it is.
 
         It is started again for the next case that wants it.
         """
-        program = self._program
+        program = self.running
         if program is None or (program.in_force and not program.ended):
             return ""
         program.await_end(_LAST_WORDS_S)
@@ -332,7 +328,7 @@ class SchedExtLoading:
 
     def end(self) -> str:
         """End the scheduler that was started; return what its program said."""
-        program, self._program = self._program, None
+        program, self.running = self.running, None
         return program.stop() if program else ""
 
     def apply(self, scheduler: str) -> str | None:
@@ -340,23 +336,23 @@ class SchedExtLoading:
         if self._rule.by == "command":
             return self._by_command(scheduler)
         self.give_way(scheduler)
-        if self._program and (why := self.thrown_out()):
+        if self.running and (why := self.thrown_out()):
             return why
         if problem := self.problem(scheduler):
             return problem
-        if program_of(scheduler) is None or self._program or self._rule.by == "nobody":
+        if program_of(scheduler) is None or self.running or self._rule.by == "nobody":
             return None
         if problem := self._save_scheduler():
             return problem
-        self._program = SchedulerProgram(self._tree, scheduler)
-        if problem := self._program.start():
-            self._program = None
+        self.running = SchedulerProgram(self._tree, scheduler)
+        if problem := self.running.start():
+            self.running = None
         return problem or None
 
     def _is_in_force(self, scheduler: str, loaded: str) -> bool:
         """Return whether what a case wants is in force already."""
-        if self._program and self._program.command_line == scheduler:
-            return self._program.in_force
+        if self.running and self.running.command_line == scheduler:
+            return self.running.in_force
         # Nobody knows the arguments of a program that another started.
         program = program_of(scheduler)
         by_another = self._rule.by == "nobody" and program == scheduler
@@ -364,7 +360,7 @@ class SchedExtLoading:
 
     def _start_problem(self, scheduler: str, loaded: str) -> str | None:
         """Return why pinstudy itself cannot load a scheduler, or unload it; None when it can."""
-        if loaded != NO_SCHED_EXT and self._program is None:
+        if loaded != NO_SCHED_EXT and self.running is None:
             return (
                 f"the scheduler {loaded} of sched_ext is in force, which this study did not start: "
                 "end its program"

@@ -52,7 +52,6 @@ class PackagePowerLimit(Setting):
         return bool(files) and all(self.holds(now.tree, file) for file in files)
 
     def refused(self, now: Present, value: str) -> str | None:
-        """Return that the node has no such limit."""
         limits = self._limits(now.tree)
         if isinstance(limits, Unavailable):
             return f"{self.title} cannot be {value}: {limits.reason}"

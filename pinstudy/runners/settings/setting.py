@@ -132,13 +132,14 @@ def listed(found: Mapping[str, str]) -> str:
 
 
 class Switch(Setting):
-    """A switch; a subclass says which file it is and reads it."""
+    """A switch of the kernel's scheduler: a file that holds on or off, which a subclass reads."""
 
     of_scheduler = True
+    file: ClassVar[str]
 
     def path(self, tree: Tree) -> str:
         """Return the file of the switch on this node."""
-        raise NotImplementedError
+        return self.file
 
     def refused(self, now: Present, value: str) -> str | None:
         """Return why the switch cannot be set, in whatever state it is."""

@@ -43,7 +43,6 @@ class Turbo(Setting):
         return OFF if "0" in texts.values() else ON
 
     def impossible(self, now: Present, value: str) -> str | None:
-        """Return that the node has no file for turbo."""
         found = self.read(now)
         return found.reason if isinstance(found, Unavailable) else None
 

@@ -31,6 +31,7 @@ from pinstudy.runners.execution.execute import (
     execute_unless_shutting_down,
 )
 from pinstudy.runners.execution.outcome import classify, expected_of, proof_of
+from pinstudy.runners.execution.output_file import temporary_folder
 from pinstudy.runners.execution.witness import LaunchError
 from pinstudy.runners.host.software import ask_version, for_tools
 from pinstudy.runners.measure.perf.c2c import (
@@ -38,7 +39,6 @@ from pinstudy.runners.measure.perf.c2c import (
     line_bytes,
     read_recording,
     record_command,
-    recording_folder,
     try_c2c,
 )
 from pinstudy.runners.measure.perf.events import read_core_pmus
@@ -136,7 +136,7 @@ class ContendedLines:
         """Execute a case under perf c2c; return the file's fields: commands and contended lines."""
         bytes_of_line = line_bytes(self.node.root)
         fields: dict[str, Any] = {"command": list(launch.command), "line_bytes": bytes_of_line}
-        with recording_folder() as folder:
+        with temporary_folder() as folder:
             recording = folder / "perf.data"
             with recording.open("w+b") as stream:
                 harness = Harness(

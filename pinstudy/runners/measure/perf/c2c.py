@@ -15,7 +15,6 @@ import struct
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -239,13 +238,6 @@ _ZEN3_MODELS = (range(0x10), range(0x20, 0x60))
 _DATA_SIZE = struct.Struct("=48xQ")
 
 
-@contextmanager
-def recording_folder() -> Iterator[Path]:
-    """Make a folder for a recording, and remove it at the end of the block."""
-    with tempfile.TemporaryDirectory(prefix=folder_prefix()) as folder:
-        yield Path(folder)
-
-
 def try_c2c(perf: str, root: Path) -> tuple[str, ...] | str:
     """Return the options of the first mode in which `perf c2c record` works, or why it does not.
 
@@ -277,10 +269,14 @@ def _trial_problem(perf: str, modes: Sequence[str]) -> str:
 
 def trial_problem(perf: str, modes: Sequence[str]) -> str:
     """Return why `perf c2c record` does not work in these modes; empty when it does."""
-    with recording_folder() as folder, (folder / "true.data").open("w+b") as recording:
+    with (
+        tempfile.TemporaryDirectory(prefix=folder_prefix()) as folder,
+        (Path(folder) / "true.data").open("w+b") as recording,
+    ):
         number = recording.fileno()
-        words = (f"/proc/self/fd/{number}" if word == OUTPUT else word for word in _record(modes))
-        command = [perf, *words, "--", "true"]
+        words = record_command(perf, modes)
+        named = (f"/proc/self/fd/{number}" if word == OUTPUT else word for word in words)
+        command = [*named, "--", "true"]
         environment = perf_environment()
         done = ask(command, TRIAL_LIMIT_S, environment=environment, pass_fds=(number,), cwd=FOLDER)
     return _failure_of(done)
@@ -288,13 +284,9 @@ def trial_problem(perf: str, modes: Sequence[str]) -> str:
 
 def record_command(perf: str, modes: Sequence[str]) -> tuple[str, ...]:
     """Return the command that records samples in these modes, for a PerfStat."""
-    return (perf, *_record(modes))
-
-
-def _record(modes: Sequence[str]) -> tuple[str, ...]:
     # -B: without it perf would read every file that the program has mapped, and keep copies of
     # them in the user's home. Root's perf would tell of all BPF programs.
-    return ("c2c", "record", *modes, "--", "-B", "--no-bpf-event", "-o", OUTPUT)
+    return (perf, "c2c", "record", *modes, "--", "-B", "--no-bpf-event", "-o", OUTPUT)
 
 
 def line_bytes(root: Path) -> int:
