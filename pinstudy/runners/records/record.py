@@ -260,7 +260,7 @@ class CaseFields(Identity):
     """`true` if the app runs for a given time"""
 
 
-class CoRunner(CaseFields):
+class CoRunnerFields(CaseFields):
     """co-runner."""
 
     co_runner: str | None = None
@@ -284,14 +284,14 @@ class CoRunner(CaseFields):
     most CPU time"""
 
 
-class Engine(CoRunner):
+class EngineFields(CoRunnerFields):
     """engine."""
 
     ranks: Ranks | None = None
     guest: Guest | None = None
 
 
-class Launch(Engine):
+class LaunchFields(EngineFields):
     """launch."""
 
     command: list[str] | None = None
@@ -311,7 +311,7 @@ class Launch(Engine):
     """pinstudy, perf, launcher"""
 
 
-class Outcome(Launch):
+class Outcome(LaunchFields):
     """outcome."""
 
     status: str | None = None
@@ -427,7 +427,7 @@ class Work(Placed):
     """OpenMP runtimes and thread libraries of a program of unknown runtime"""
 
 
-class Regions(Work):
+class RegionFields(Work):
     """regions."""
 
     regions: Object | None = None
@@ -435,7 +435,7 @@ class Regions(Work):
     region_marks: Object | None = None
 
 
-class State(Regions):
+class State(RegionFields):
     """state."""
 
     governor_before: str | None = None
