@@ -250,7 +250,7 @@ def test_energy_that_is_not_known_has_its_reason_in_every_run(
         assert not {name for name in (*record, *record["unavailable"]) if "gate" in name}
 
 
-# When one is due, and for which settings, is in tests/runners/measure/energy/test_source.py.
+# When one is due, and for which settings, is in tests/runners/measure/test_powercap.py.
 def test_idle_power_is_a_record_for_the_runs_after_it(tmp_path: Path, node: Node) -> None:
     epp = SettingFactors(epp=("performance",))
     idle_power = IdlePower(0.1, every=2)
