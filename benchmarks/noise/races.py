@@ -12,7 +12,7 @@ from scipy import stats
 
 from benchmarks.noise import shapes
 from benchmarks.noise.shapes import Noise, Waves
-from pinstudy.analysis.advice.gain import gain_of
+from pinstudy.analysis.advice.model import gain_of
 from pinstudy.configs.repetitions import ANY, Race
 from pinstudy.runners.records.race.confirmation import TRIMMED
 from pinstudy.runners.records.race.race import Race as Running

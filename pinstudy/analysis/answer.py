@@ -37,8 +37,8 @@ from pinstudy.analysis.verdict.comparisons import (
     questions_by,
     with_shapes,
 )
+from pinstudy.analysis.verdict.costs import disturbed_against_others, slowdowns_of
 from pinstudy.analysis.verdict.decisions import Rules, decisions_of, largest_gains
-from pinstudy.analysis.verdict.disturbed import disturbed_against_others
 from pinstudy.analysis.verdict.model import (
     CaseFinding,
     Comparison,
@@ -46,7 +46,6 @@ from pinstudy.analysis.verdict.model import (
     Outlier,
     TableFindings,
 )
-from pinstudy.analysis.verdict.slowdowns import slowdowns_of
 from pinstudy.analysis.verdict.values import (
     Values,
     by_objective,

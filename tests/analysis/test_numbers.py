@@ -21,7 +21,7 @@ from pinstudy.analysis.format.numbers import (
     three_digits,
 )
 from pinstudy.analysis.statistics.sample import Interval
-from pinstudy.analysis.verdict.tables import interval_of
+from pinstudy.analysis.words.verdict import interval_of
 
 SHARES = st.one_of(st.floats(-1, 1e4), st.floats(-1e-6, 1e-6), st.sampled_from([0.0, -0.0]))
 NOTHING_BELOW_0 = re.compile(r"-0(\.0*)?(?![.\d])")

@@ -1,19 +1,36 @@
-"""From the results of a race to its advice."""
+"""From the results of a race to its advice.
+
+Cases that the race ruled out are compared with the best one by the runs of the race itself. The
+best is chosen by these runs, so that the others look a little worse than they are. All intervals
+hold together (Bonferroni): with many cases, an interval of 95 % by itself would often say by chance
+that one of them is better.
+"""
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from math import exp, inf, isfinite, log, sqrt
 
 import numpy as np
 import pandas as pd
+from scipy import special
 
-from pinstudy.analysis.advice.caveats import caveats_of, disturbed_runs, settings_of
-from pinstudy.analysis.advice.gain import gain_of
 from pinstudy.analysis.advice.lines import Line, as_started, no_lines, ready_lines, start_of
-from pinstudy.analysis.advice.model import Advice, Candidate, Confirmation, Point, names_of
-from pinstudy.analysis.advice.ruled_out import eliminations_of
+from pinstudy.analysis.advice.model import (
+    NOT_COMPARED,
+    Advice,
+    AdviceCaveat,
+    Candidate,
+    Confirmation,
+    Elimination,
+    Outcome,
+    Point,
+    gain_of,
+    names_of,
+)
 from pinstudy.analysis.format.table import joined
 from pinstudy.analysis.objectives import OBJECTIVES, Objective
 from pinstudy.analysis.records.first_records import command_line
@@ -22,19 +39,33 @@ from pinstudy.analysis.records.race_records import RaceRecords
 from pinstudy.analysis.records.runs import good_runs
 from pinstudy.analysis.results.case import Case
 from pinstudy.analysis.results.metrics import objective_of
+from pinstudy.analysis.results.node_files import cpus_of
 from pinstudy.analysis.results.sources import Results, of_region
 from pinstudy.analysis.statistics.decision import pareto_front
 from pinstudy.analysis.statistics.difference import Difference
-from pinstudy.analysis.statistics.drift import Drift
+from pinstudy.analysis.statistics.drift import Drift, Trend
+from pinstudy.analysis.statistics.sample import Interval
 from pinstudy.analysis.statistics.unlike import slow_runs
 from pinstudy.analysis.verdict.values import MAX_VALUE, MIN_VALUE, Array
 from pinstudy.base import PINSTUDY
 from pinstudy.base.text import one_line
+from pinstudy.configs.mapping import WITHIN_THE_RUN
+from pinstudy.configs.settings import GOVERNOR, NAMES
 from pinstudy.configs.study import CURRENT_GOVERNOR
-from pinstudy.runners.records.race_state import OVERHEAD_S, Key, RaceState
+from pinstudy.runners.records.disturbances import OWN
+from pinstudy.runners.records.race_state import OVERHEAD_S, WHYS, Eliminated, Key, RaceState
 
 # The line of the tool that ran a case, by mechanism: places are in the environment.
 _TIMED = {"taskset": "taskset", "numactl": "numactl", "likwid-pin": "likwid-pin"}
+
+# One run of each case eliminates half of them: more noise than this may take the best with it.
+MAX_NOISE = 0.08
+
+LEVEL = 0.05
+# The weight of all cases' variance beside a case's own, in degrees of freedom.
+SHARED_DF = 4
+# Case, then block of the race, with a value's logarithm.
+Values = Mapping[str, Mapping[float, float]]
 
 
 def advice_of(results: Results, drift: Drift | None = None) -> Advice | None:
@@ -262,3 +293,199 @@ def _difference(best: Array, reference: Array) -> Difference | None:
     if np.count_nonzero(known) < 2:
         return None
     return Difference.of_pairs(np.log(best[known]), np.log(reference[known]))
+
+
+def caveats_of(
+    state: RaceState,
+    best: Candidate | None,
+    reference: Candidate,
+    confirmation: Confirmation | None,
+    drift: Drift | None,
+    runs: pd.DataFrame,
+) -> Iterator[AdviceCaveat]:
+    """Yield what to know of an answer that rests on these `runs`.
+
+    `drift` is that of all runs of the results.
+    """
+    taken = best if best and state.decision == "gain" else reference
+    yield from _disturbed(runs)
+    yield from _oversubscribed(taken)
+    if reference.start and reference.start.removed:
+        yield AdviceCaveat("unset", reference.start.removed)
+    if best:
+        yield from _loaded(best, reference)
+        yield from _placement([best, reference])
+    yield from _noise(state)
+    attempts = runs["attempt"].dropna().nunique()
+    if attempts > 1:
+        yield AdviceCaveat("attempts", numbers={"attempts": attempts})
+    yield from _drift(drift)
+    if confirmation and confirmation.slow_runs:
+        mine, other = confirmation.slow_runs
+        if mine.count or other.count:
+            numbers = {"best": mine.count, "best_runs": mine.n}
+            numbers |= {"reference": other.count, "reference_runs": other.n}
+            yield AdviceCaveat("slow runs", numbers=numbers)
+
+
+def settings_of(lines: Sequence[Line]) -> Iterator[AdviceCaveat]:
+    """Yield what has to be set, by the first line of each tool, before the command is worth it."""
+    lines_by_tool = {line.tool: line for line in reversed(lines)}
+    for tool in (GOVERNOR, *NAMES):
+        if tool in lines_by_tool:
+            line = lines_by_tool[tool]
+            yield AdviceCaveat("setting", (tool,), text=line.text or line.note)
+
+
+def disturbed_runs(runs: pd.DataFrame) -> list[set[str]]:
+    """Return what disturbed each disturbed run.
+
+    What the program does itself, in every run, is no disturbance.
+    """
+    by_run = [{*names} - {*OWN} for names in runs["disturbed"].dropna()]
+    return [names for names in by_run if names]
+
+
+def _disturbed(runs: pd.DataFrame) -> Iterator[AdviceCaveat]:
+    """Yield how many runs were disturbed, and by what."""
+    by_run = disturbed_runs(runs)
+    if 2 * len(by_run) > len(runs):
+        yield AdviceCaveat("mostly disturbed", numbers={"count": len(by_run), "runs": len(runs)})
+    causes = Counter(name for names in by_run for name in sorted(names))
+    for cause, times in causes.most_common():
+        yield AdviceCaveat("disturbed", (cause,), {"count": times, "runs": len(runs)})
+
+
+def _oversubscribed(taken: Candidate) -> Iterator[AdviceCaveat]:
+    key = taken.summary.key
+    cpus = len(set(cpus_of(key.cpus)))
+    threads = key.table.all_threads
+    if 0 < cpus < threads:
+        yield AdviceCaveat("oversubscribed", numbers={"threads": threads, "cpus": cpus})
+
+
+def _loaded(best: Candidate, reference: Candidate) -> Iterator[AdviceCaveat]:
+    """Yield what does a part of its work within the time of one of both cases alone."""
+    mine, other = (case.summary.key.mechanism for case in (best, reference))
+    for mechanism, case in ((mine, best), (other, reference)):
+        if mine != other and mechanism in WITHIN_THE_RUN:
+            yield AdviceCaveat("loaded", (str(mechanism), case.name))
+
+
+def _placement(cases: Sequence[Candidate]) -> Iterator[AdviceCaveat]:
+    for case in cases:
+        if case.placed.lost:
+            made = case.placed.proved + case.placed.lost
+            numbers = {"lost": case.placed.lost, "runs": made}
+            numbers |= {"unproved": case.placed.unproved, "violated": case.placed.violated}
+            yield AdviceCaveat("placement", (case.name,), numbers)
+
+
+def _noise(state: RaceState) -> Iterator[AdviceCaveat]:
+    if state.noise is not None and state.noise > MAX_NOISE:
+        yield AdviceCaveat("noise", numbers={"deviation": state.noise})
+
+
+def _drift(drift: Drift | None) -> Iterator[AdviceCaveat]:
+    if drift is None:
+        return
+    for over, trend in (("time", drift.over_time), ("temperature", drift.over_temperature)):
+        if trend and trend.found:
+            yield AdviceCaveat("drift", (over,), _change(trend))
+    for step in drift.steps:
+        yield AdviceCaveat(
+            "drift", (f"attempts {step.before} to {step.after}",), _change(step.trend)
+        )
+
+
+def _change(trend: Trend) -> dict[str, float]:
+    with np.errstate(over="ignore"):
+        low, high = np.expm1(np.array([trend.interval.low, trend.interval.high]) * trend.span)
+    return {"change": trend.change, "low": float(low), "high": float(high), "runs": trend.n}
+
+
+def eliminations_of(
+    race: RaceRecords,
+    state: RaceState,
+    candidates: Mapping[str, Candidate],
+    blocks: Mapping[Key, float],
+) -> tuple[Elimination, ...]:
+    """Return the cases that were ruled out, the nearest to the best first.
+
+    They are compared with the best, or with the reference where none is left; `blocks` has the
+    block of each run.
+    """
+    against = state.best or state.reference
+    values = _values(race, blocks)
+    known = [case for case in state.eliminated if case.case_id in candidates]
+    compared = [case for case in known if case.why not in NOT_COMPARED]
+    found = [
+        _compared(candidates[case.case_id], case, values, against, state.noise, race, len(compared))
+        if case in compared
+        else Elimination(candidates[case.case_id], case, "not compared")
+        for case in known
+    ]
+    return tuple(sorted(found, key=lambda case: _distance(case, race.rule.higher)))
+
+
+def _values(race: RaceRecords, blocks: Mapping[Key, float]) -> Values:
+    values: dict[str, dict[float, float]] = {}
+    for (case_id, repetition), run in race.runs.items():
+        if run.value is not None and repetition > 0:
+            block = blocks.get((case_id, repetition), float(repetition))
+            values.setdefault(case_id, {})[block] = log(run.value)
+    return values
+
+
+def _compared(
+    candidate: Candidate,
+    case: Eliminated,
+    values: Values,
+    against: str,
+    noise: float | None,
+    race: RaceRecords,
+    among: int,
+) -> Elimination:
+    mine, other = values.get(case.case_id, {}), values.get(against, {})
+    differences = [mine[block] - other[block] for block in sorted(mine.keys() & other.keys())]
+    if not differences:
+        # Its run was ended because it took so much longer than the shortest one.
+        cut = case.why == "cut" and case.worse_by is not None
+        ratio = 1 + case.worse_by if cut and case.worse_by is not None else None
+        outcome: Outcome = "worse" if cut else "undecided"
+        return Elimination(candidate, case, outcome, ratio=ratio, at_least=cut)
+    mean = sum(differences) / len(differences)
+    if noise is None:
+        return Elimination(candidate, case, "undecided", len(differences), exp(mean))
+    reach = _reach(differences, noise, among)
+    low, high = mean - reach, mean + reach
+    worse = high < 0 if race.rule.higher else low > 0
+    return Elimination(
+        candidate,
+        case,
+        "worse" if worse else "undecided",
+        len(differences),
+        exp(mean),
+        Interval(exp(low), exp(min(high, 700.0))),
+    )
+
+
+def _reach(differences: Sequence[float], noise: float, among: int) -> float:
+    """Return half the width of the interval of a mean difference.
+
+    A few differences hardly give a variance, so that of all cases stands beside it (Smyth, "Linear
+    models and empirical Bayes methods", 2004).
+    """
+    count = len(differences)
+    mean = sum(differences) / count
+    own = sum((difference - mean) ** 2 for difference in differences)
+    df = SHARED_DF + count - 1
+    variance = (SHARED_DF * 2 * noise**2 + own) / df
+    return float(special.stdtrit(df, 1 - LEVEL / among / 2)) * sqrt(variance / count)
+
+
+def _distance(case: Elimination, higher: bool) -> tuple[int, float]:
+    behind = inf
+    if case.ratio is not None and isfinite(case.ratio) and case.ratio > 0:
+        behind = log(case.ratio) * (-1 if higher else 1)
+    return list(WHYS).index(case.eliminated.why), behind

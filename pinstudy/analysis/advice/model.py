@@ -1,16 +1,21 @@
-"""The result of a race as data: the case to take, its gain, what was ruled out, and their names."""
+"""The result of a race as data: the case to take, its gain, what was ruled out, and their names.
+
+The race has decided by the pairs of its confirmation whether there is a gain. What it tells was
+selected by that, so that its intervals are those of selected gains.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from pinstudy.analysis.advice.gain import Gain
 from pinstudy.analysis.advice.lines import Line, Start
 from pinstudy.analysis.objectives import Objective
 from pinstudy.analysis.results.case import Case
 from pinstudy.analysis.results.node_files import cpus_of
+from pinstudy.analysis.statistics.decision import tail_of_selected
 from pinstudy.analysis.statistics.difference import Difference
 from pinstudy.analysis.statistics.sample import Interval
 from pinstudy.analysis.statistics.unlike import SlowRuns
@@ -18,6 +23,7 @@ from pinstudy.base.text import one_line
 from pinstudy.configs.repetitions import Race
 from pinstudy.configs.settings import CURRENT, NAMES, settings_in_words
 from pinstudy.runners.records.placed_runs import PlacedRuns
+from pinstudy.runners.records.race.confirmation import EARLY_ALPHA, Means, typical_gain
 from pinstudy.runners.records.race_state import Eliminated, RaceState
 
 # Why a case that began was not compared with the reference.
@@ -267,3 +273,47 @@ def _name(case: Case, facts: Mapping[str, str], differ: set[str]) -> str:
     settings = settings_in_words(asked)
     parts = [before, case.key.table.threads_in_words, case.key.full_mapping, *after, settings]
     return one_line(", ".join(filter(None, parts)))
+
+
+@dataclass(frozen=True)
+class Gain:
+    """Gains as logarithms: the interval of the typical one, that of the mean, and its least one.
+
+    Of the gains that are told, the interval or the least gain is false in a share `level`, that of
+    the analysis that ended the race. `higher` says that more is better.
+    """
+
+    typical: Interval
+    mean: float
+    least_mean: float
+    level: float
+    higher: bool = False
+
+    @property
+    def ratio(self) -> Interval:
+        """The interval of the typical ratio of the best to the reference."""
+        ends = (self.typical.low, self.typical.high)
+        low, high = ends if self.higher else (-ends[1], -ends[0])
+        return Interval(math.exp(low), math.exp(high))
+
+    def share(self, gain: float) -> float:
+        """Return a gain as a share of the reference."""
+        return math.expm1(gain) if self.higher else -math.expm1(-gain)
+
+
+def gain_of(best: Sequence[float], reference: Sequence[float], level: float, higher: bool) -> Gain:
+    """Return the gain of ten pairs or more, given as logarithms of which less is better."""
+    typical, means = typical_gain(best, reference), Means(best, reference, higher)
+    low, high = typical.bounds(level)
+    # What is told of both sizes is true together, so that each has half of the level. An early
+    # analysis has so little of it that a selection needs no correction: it is in its wide interval.
+    half, p, early = level / 2, means.p(), level <= EARLY_ALPHA
+    if low > 0:
+        tail = half / 2 if early else tail_of_selected(typical.p, level / 2, half / 2)
+        low = max(0.0, typical.bounds(2 * tail)[0]) if tail else 0.0
+        high = typical.bounds(half)[1]
+    if p > level:
+        return Gain(Interval(low, high), means.gain, means.least_gain(half), level, higher)
+    tail = half if early else tail_of_selected(p, level, half)
+    least = max(0.0, means.least_gain(tail)) if tail else 0.0
+    return Gain(Interval(low, high), means.gain, least, level, higher)

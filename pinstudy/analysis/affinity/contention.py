@@ -28,8 +28,8 @@ from pinstudy.analysis.records.metrics import METRIC
 from pinstudy.analysis.results.case import grouped
 from pinstudy.analysis.results.sources import Results
 from pinstudy.analysis.verdict.model import Findings
-from pinstudy.analysis.verdict.tables import ratio_interval, ratio_text
 from pinstudy.analysis.words import experiments as words
+from pinstudy.analysis.words.verdict import ratio_interval, ratio_text
 from pinstudy.base.text import one_line, plural
 from pinstudy.configs.core_kinds import KIND_ORDER
 

@@ -20,8 +20,8 @@ from pinstudy.analysis.published.affinity import published_rates
 from pinstudy.analysis.results.sources import Results
 from pinstudy.analysis.statistics.sample import Interval, Sample
 from pinstudy.analysis.verdict.model import Findings
-from pinstudy.analysis.verdict.tables import interval_of
 from pinstudy.analysis.words import experiments as words
+from pinstudy.analysis.words.verdict import interval_of
 
 MILLION = 1e6
 

@@ -13,8 +13,8 @@ from pinstudy.analysis.published.affinity import sources_of
 from pinstudy.analysis.results.baselines import leaves_all
 from pinstudy.analysis.results.case import grouped
 from pinstudy.analysis.verdict.model import CaseFinding, Findings, unusable
-from pinstudy.analysis.verdict.tables import interval_of, outcome_text, ratio_interval, ratio_text
 from pinstudy.analysis.words import experiments as words
+from pinstudy.analysis.words.verdict import interval_of, outcome_text, ratio_interval, ratio_text
 from pinstudy.base.text import one_line, plural
 
 RowT = TypeVar("RowT", bound=Row)

@@ -5,12 +5,14 @@ several by its outcome, so that its interval is widened for the choice (Bonferro
 
 A line is of one table. Of results with several in a configuration (sizes, builds, or programs of
 one algorithm) the one most like those of the others is taken, and it is said which are left aside.
+
+Another table has the one mapping for all nodes (analysis.findings.one_for_all).
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -18,9 +20,10 @@ from pinstudy.analysis.answer import MARGIN, analyze
 from pinstudy.analysis.compare.matching import algorithm_of, governor_of
 from pinstudy.analysis.compare.tables import ratio_cells
 from pinstudy.analysis.findings.effects import Cases, cases_of
-from pinstudy.analysis.format.numbers import finite
+from pinstudy.analysis.findings.one_for_all import AllNodes, Default, Loss, all_nodes
+from pinstudy.analysis.format.numbers import NOTHING, ends_in_percent, finite, in_percent
 from pinstudy.analysis.format.table import Column, Table
-from pinstudy.analysis.objectives import EDP, Objective
+from pinstudy.analysis.objectives import EDP, ENERGY, TIME, Objective
 from pinstudy.analysis.records.keys import cell_of_settings
 from pinstudy.analysis.results.case import grouped
 from pinstudy.analysis.results.node_facts import NodeFacts
@@ -37,6 +40,17 @@ from pinstudy.configs.values import DIRECTIONS
 
 _WORDS: tuple[Outcome, ...] = ("better", "equivalent", "worse", "undecided")
 _UNKNOWN = "not known"
+
+_DEFAULT_TITLE = "One mapping for all nodes"
+_DEFAULT_COLUMNS = (
+    Column("mapping", right=False),
+    Column("worst loss", "%"),
+    Column("95 % interval", "%"),
+    Column("on", right=False),
+    Column("mean loss", "%"),
+    Column("95 % interval", "%"),
+    Column("configurations"),
+)
 
 
 class CommonConfiguration(NamedTuple):
@@ -398,3 +412,78 @@ def _raw(
         "ratio_high": finite(interval.high) if interval else None,
         "outcome": best.comparison.outcome,
     }
+
+
+def of_all_nodes(named: Mapping[str, tuple[Results, Cases]]) -> tuple[AllNodes, ...]:
+    """Return the one mapping for all nodes of results, by name; none where all are of one node."""
+    nodes: dict[Hashable, dict[str, Cases]] = {}
+    for name, (results, cases) in named.items():
+        nodes.setdefault(_node_of(results, name), {})[name] = cases
+    return all_nodes({", ".join(of): tuple(of.values()) for of in nodes.values()})
+
+
+def _node_of(results: Results, name: str) -> Hashable:
+    """Return what is equal for results of one node, another kernel or study on it included.
+
+    Nodes that hide their names, as on cards, are taken for as many as there are results.
+    """
+    node_id = next((case.key.node_id for case in results.cases), None)
+    facts = node_facts(results)
+    return (node_id, facts.cpu_model, facts.kinds) if node_id and facts else (node_id or name)
+
+
+def all_nodes_tables(found: Sequence[AllNodes]) -> list[Table]:
+    """Return the tables of time and energy, a line for each mapping, the site's default first."""
+    return [_default_table(of) for of in found if of.objective in (TIME, ENERGY)]
+
+
+def _default_table(found: AllNodes) -> Table:
+    where = " in guests" if found.in_guests else ""
+    return Table(
+        f"{_DEFAULT_TITLE}{where}: {found.objective.noun}",
+        _DEFAULT_COLUMNS,
+        tuple(_default_cells(default, found) for default in found.defaults),
+        tuple(("", one_line(note)) for note in _default_notes(found)),
+    )
+
+
+def _default_cells(default: Default, found: AllNodes) -> tuple[str, ...]:
+    compared = str(default.compared)
+    if default.compared < found.configurations:
+        compared += f" of {found.configurations}"
+    return (
+        one_line(default.mapping),
+        *_loss_cells(default.worst),
+        one_line(found.worst_on[default.mapping]),
+        *_loss_cells(default.mean),
+        compared,
+    )
+
+
+def _loss_cells(loss: Loss) -> tuple[str, str]:
+    ratio = in_percent(loss.ratio - 1, 2)
+    if loss.interval is None:
+        return ratio, NOTHING
+    both = ends_in_percent(loss.interval.low - 1, loss.interval.high - 1)
+    return ratio, " to ".join(dict.fromkeys(both))
+
+
+def _reaches(loss: Loss, best: Loss) -> bool:
+    """Return whether a loss may be as small as the best one's may be large; so where unknown."""
+    if loss.interval is None or best.interval is None:
+        return True
+    return loss.interval.low <= best.interval.high
+
+
+def _default_notes(found: AllNodes) -> Iterator[str]:
+    if found.defaults:
+        best, *others = found.defaults
+        yield f"default of the site: {best.mapping}"
+        if alike := [other.mapping for other in others if _reaches(other.worst, best.worst)]:
+            yield f"not distinguishable by the intervals of the worst loss: {', '.join(alike)}"
+        yield "loss: against the best mapping of each configuration, of any mapping there"
+        yield "intervals hold for all mappings of the table together"
+    else:
+        yield "no default: no mapping is compared with others on every node"
+    for mapping, nodes in found.lacking.items():
+        yield f"{mapping}: not compared on {', '.join(nodes)}"

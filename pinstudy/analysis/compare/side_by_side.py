@@ -12,15 +12,13 @@ from math import isnan
 from typing import Literal
 
 from pinstudy.analysis.answer import MARGIN, analyze
-from pinstudy.analysis.compare.differences import (
-    differences_of_programs,
-    differences_of_results,
-    differences_of_settings,
-)
 from pinstudy.analysis.compare.matching import (
     Matched,
     Unlike,
     differences_in_kind,
+    differences_of_programs,
+    differences_of_results,
+    differences_of_settings,
     first_common_baseline,
     matched_programs,
     matched_rows,

@@ -21,13 +21,13 @@ from pinstudy.analysis.format.table import Column, Notes, Table, table_of
 from pinstudy.analysis.records.keys import TABLE_KEYS, cell_of_settings
 from pinstudy.analysis.statistics.sample import Interval
 from pinstudy.analysis.verdict.case_caveats import loaded_at_start
-from pinstudy.analysis.verdict.tables import (
+from pinstudy.analysis.words import experiments as words
+from pinstudy.analysis.words.verdict import (
     interval_of,
     objective_decimals,
     ratio_decimals,
     ratio_text,
 )
-from pinstudy.analysis.words import experiments as words
 from pinstudy.base.text import one_line
 from pinstudy.configs.settings import CURRENT
 from pinstudy.configs.values import DIRECTIONS

@@ -35,12 +35,12 @@ from pinstudy.analysis.figures.rows import (
 from pinstudy.analysis.figures.style import BLACK, GREY, PALE, mapping_looks, marker_style
 from pinstudy.analysis.format.numbers import in_percent, signed_in_percent, signed_percents
 from pinstudy.analysis.objectives import TIME, Objective
-from pinstudy.analysis.overview.configurations import overviews_of
 from pinstudy.analysis.overview.grid import Cell, ConfigurationLine
+from pinstudy.analysis.overview.terminal import overviews_of
 from pinstudy.analysis.results.case import grouped
 from pinstudy.analysis.results.sources import Results
 from pinstudy.analysis.verdict.model import Findings
-from pinstudy.analysis.words import figures as words
+from pinstudy.analysis.words import report as words
 from pinstudy.analysis.words.mappings import short_baseline
 from pinstudy.base.text import plural
 

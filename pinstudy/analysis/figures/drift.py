@@ -32,7 +32,7 @@ from pinstudy.analysis.records.runs import good_runs, whole_runs
 from pinstudy.analysis.results.sources import Results
 from pinstudy.analysis.statistics.drift import Trend
 from pinstudy.analysis.verdict.model import Findings
-from pinstudy.analysis.words import figures as words
+from pinstudy.analysis.words import report as words
 from pinstudy.base.text import plural
 
 NAME, TITLE = "runs-over-time", "Runs over time"

@@ -26,7 +26,7 @@ from pinstudy.analysis.format.numbers import percent
 from pinstudy.analysis.measures import PROFILES
 from pinstudy.analysis.results.sources import Results
 from pinstudy.analysis.verdict.model import CaseFinding, TableFindings
-from pinstudy.analysis.words import figures as words
+from pinstudy.analysis.words import report as words
 from pinstudy.base.text import plural
 
 TITLE = "CPU time of each thread"

@@ -42,7 +42,7 @@ from pinstudy.analysis.results.case import grouped
 from pinstudy.analysis.results.sources import Results
 from pinstudy.analysis.statistics.sample import Interval, t_interval
 from pinstudy.analysis.verdict.model import CaseFinding, Findings, TableFindings
-from pinstudy.analysis.words import figures as words
+from pinstudy.analysis.words import report as words
 from pinstudy.base.text import plural
 
 NAME, GUESTS = "time-energy", "time-energy-guests"

@@ -37,7 +37,7 @@ from pinstudy.analysis.records.runs import good_runs
 from pinstudy.analysis.results.sources import Results
 from pinstudy.analysis.statistics.sample import Interval
 from pinstudy.analysis.verdict.model import CaseFinding
-from pinstudy.analysis.words import figures as words
+from pinstudy.analysis.words import report as words
 from pinstudy.base.text import one_line
 
 Array = NDArray[np.float64]

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
 from pinstudy.analysis.findings.best_cases import BestCase, best_cases
 from pinstudy.analysis.findings.effects import Effect, cases_of
 from pinstudy.analysis.findings.levers import Lever, levers_of
-from pinstudy.analysis.findings.one_for_all import Default, Loss, OneForAll, one_for_all
-from pinstudy.analysis.format.numbers import finite
+from pinstudy.analysis.findings.one_for_all import (
+    OneForAll,
+    ends_data,
+    one_for_all,
+    one_for_all_data,
+)
 from pinstudy.analysis.objectives import OBJECTIVES
 from pinstudy.analysis.results.sources import Results
-from pinstudy.analysis.statistics.sample import Interval
 from pinstudy.analysis.verdict.model import Findings
 
 
@@ -36,7 +38,7 @@ def as_data(answers: Answers) -> dict[str, Any]:
     """Return the answers as plain data, unrounded."""
     return {
         "levers": [_lever_data(lever) for lever in answers.levers],
-        "one_for_all": [_one_for_all_data(answer) for answer in answers.one_for_all],
+        "one_for_all": [one_for_all_data(answer) for answer in answers.one_for_all],
         "best_cases": [_best_data(best) for best in answers.best],
     }
 
@@ -54,7 +56,7 @@ def _lever_data(lever: Lever) -> dict[str, Any]:
             else {
                 "low": found.low,
                 "high": found.high,
-                **_ends(found.interval),
+                **ends_data(found.interval),
                 "pairs": found.pairs,
             }
             for of, found in ranges.items()
@@ -75,46 +77,9 @@ def _effect_data(effect: Effect) -> dict[str, Any]:
     difference = effect.difference
     return {
         "ratio": effect.ratio,
-        **_ends(effect.between()),
+        **ends_data(effect.between()),
         "estimand": difference.estimand if difference else "mean",
         "n": difference.n if difference else None,
-    }
-
-
-def _ends(interval: Interval | None) -> dict[str, float | None]:
-    low, high = (interval.low, interval.high) if interval else (math.nan, math.nan)
-    return {"interval_low": finite(low), "interval_high": finite(high)}
-
-
-def _loss_data(loss: Loss) -> dict[str, Any]:
-    return {"ratio": loss.ratio, **_ends(loss.interval)}
-
-
-def default_data(default: Default) -> dict[str, Any]:
-    """Return a mapping's losses as plain data, unrounded."""
-    return {
-        "mapping": default.mapping,
-        "worst": _loss_data(default.worst),
-        "mean": _loss_data(default.mean),
-        "compared": default.compared,
-        "missing": dict(default.missing),
-        "against_fewer": default.against_fewer,
-    }
-
-
-def _one_for_all_data(answer: OneForAll) -> dict[str, Any]:
-    return {
-        "objective": str(answer.objective),
-        "in_guests": answer.in_guests,
-        "defaults": [default_data(default) for default in answer.defaults],
-        "configurations": [
-            {
-                "example": configuration.example.key.case_id,
-                "losses": {name: _loss_data(of) for name, of in configuration.losses.items()},
-                "missing": dict(configuration.missing),
-            }
-            for configuration in answer.configurations
-        ],
     }
 
 
@@ -128,7 +93,7 @@ def _best_data(best: BestCase) -> dict[str, Any]:
         "estimand": best.estimand,
         "reference_id": best.reference.key.case_id if best.reference else None,
         "ratio": best.effect.ratio if best.effect else None,
-        **_ends(best.interval),
+        **ends_data(best.interval),
         "not_shown_worse": [of.key.case_id for of in best.also],
         "unknown": [of.key.case_id for of in best.unknown],
         "compared": best.compared,

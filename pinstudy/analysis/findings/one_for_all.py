@@ -11,19 +11,25 @@ greatest of their upper ends, at the level of one: the true best mapping is one 
 not choose. Its lower end is the greatest of their lower ends, which chance does choose, so that
 these share their level (Bonferroni). This holds whatever the ratios share, such as a case or a
 boot. All levels are shared among the mappings, so that one may be chosen by what stands here.
+
+What a site sets as its default comes from the results of several nodes, whose configurations are
+taken together. Each has its own best mapping, also one that other nodes lack; only mappings that
+are compared on every node may be the default.
 """
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
-from typing import Literal
+from itertools import chain, combinations
+from typing import Any, Literal
 
 from pinstudy.analysis.findings.effects import TAIL, Cases, Effect, Why
 from pinstudy.analysis.findings.levers import all_else
-from pinstudy.analysis.objectives import OBJECTIVES, Objective
+from pinstudy.analysis.format.numbers import finite
+from pinstudy.analysis.objectives import OBJECTIVES, TIME, Objective
 from pinstudy.analysis.results.case import Case, grouped
 from pinstudy.analysis.statistics.sample import Interval
 
@@ -258,3 +264,130 @@ def _mean_loss(of_configurations: Sequence[Sequence[Effect]], mappings: int) -> 
 
 def _mean(values: Sequence[float]) -> float:
     return sum(values) / len(values)
+
+
+def one_for_all_data(answer: OneForAll) -> dict[str, Any]:
+    """Return the mappings' losses as plain data, unrounded."""
+    return {
+        "objective": str(answer.objective),
+        "in_guests": answer.in_guests,
+        "defaults": [default_data(default) for default in answer.defaults],
+        "configurations": [
+            {
+                "example": configuration.example.key.case_id,
+                "losses": {name: _loss_data(of) for name, of in configuration.losses.items()},
+                "missing": dict(configuration.missing),
+            }
+            for configuration in answer.configurations
+        ],
+    }
+
+
+def default_data(default: Default) -> dict[str, Any]:
+    """Return a mapping's losses as plain data, unrounded."""
+    return {
+        "mapping": default.mapping,
+        "worst": _loss_data(default.worst),
+        "mean": _loss_data(default.mean),
+        "compared": default.compared,
+        "missing": dict(default.missing),
+        "against_fewer": default.against_fewer,
+    }
+
+
+def _loss_data(loss: Loss) -> dict[str, Any]:
+    return {"ratio": loss.ratio, **ends_data(loss.interval)}
+
+
+def ends_data(interval: Interval | None) -> dict[str, float | None]:
+    """Return both ends of an interval, None where they are not known."""
+    low, high = (interval.low, interval.high) if interval else (math.nan, math.nan)
+    return {"interval_low": finite(low), "interval_high": finite(high)}
+
+
+@dataclass(frozen=True)
+class AllNodes:
+    """The mappings that are compared on every node, in one objective, the site's default first.
+
+    They are in the order of `OneForAll`. `worst_on` names the node of each one's worst loss.
+    `lacking` has the nodes on which another mapping is not compared. `in_guests`: the mappings are
+    those of guests. `configurations` counts those of all nodes in which mappings are compared.
+    """
+
+    objective: Objective
+    in_guests: bool
+    nodes: tuple[str, ...]
+    configurations: int
+    defaults: tuple[Default, ...]
+    worst_on: Mapping[str, str]
+    lacking: Mapping[str, tuple[str, ...]]
+
+
+def all_nodes(nodes: Mapping[str, Sequence[Cases]]) -> tuple[AllNodes, ...]:
+    """Return the mappings' losses over all nodes by objective; a node may have several results.
+
+    There are those of time on the nodes themselves, and others where a mapping is compared on
+    every node; none of fewer than two nodes.
+    """
+    if len(nodes) < 2:
+        return ()
+    found = (
+        _all_nodes(nodes, objective, in_guests)
+        for in_guests in (False, True)
+        for objective in OBJECTIVES
+    )
+    return tuple(of for of in found if of.defaults or (of.objective == TIME and not of.in_guests))
+
+
+def _all_nodes(
+    nodes: Mapping[str, Sequence[Cases]], objective: Objective, in_guests: bool
+) -> AllNodes:
+    by_node = {
+        node: [
+            of
+            for cases in results
+            for of in compared_configurations(cases, cases_where(cases, in_guests), objective)
+            if of.effects
+        ]
+        for node, results in nodes.items()
+    }
+    every = list(chain.from_iterable(by_node.values()))
+    names = dict.fromkeys(name for of in every for name in of.effects)
+    lacking = {
+        name: tuple(node for node, mine in by_node.items() if not is_compared(name, mine))
+        for name in names
+    }
+    common = [name for name in names if not lacking[name]]
+    return AllNodes(
+        objective,
+        in_guests,
+        tuple(nodes),
+        len(every),
+        tuple(sorted((default_of(name, every, len(common)) for name in common), key=order)),
+        {name: _worst_on(name, by_node) for name in common},
+        {name: nodes for name, nodes in lacking.items() if nodes},
+    )
+
+
+def _worst_on(name: str, by_node: Mapping[str, Sequence[Compared]]) -> str:
+    """Return the node of a mapping's worst loss; of equal ones the first."""
+    return max(by_node, key=lambda node: default_of(name, by_node[node], 1).worst.ratio)
+
+
+def all_nodes_data(found: Sequence[AllNodes]) -> list[dict[str, Any]]:
+    """Return the findings as plain data, unrounded; `default` is None where no mapping is one."""
+    return [
+        {
+            "objective": str(of.objective),
+            "in_guests": of.in_guests,
+            "nodes": list(of.nodes),
+            "configurations": of.configurations,
+            "default": of.defaults[0].mapping if of.defaults else None,
+            "defaults": [
+                default_data(default) | {"worst_on": of.worst_on[default.mapping]}
+                for default in of.defaults
+            ],
+            "lacking": {name: list(nodes) for name, nodes in of.lacking.items()},
+        }
+        for of in found
+    ]

@@ -2,25 +2,74 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 from math import isnan
+from typing import NamedTuple
 
 from pinstudy.analysis.findings.answers import Answers
+from pinstudy.analysis.findings.glance import (
+    decision_overviews,
+    disturbed_of,
+    left_out,
+    lost_of,
+    not_comparable,
+    not_measured,
+    seconds_of,
+    undecided_of,
+    why_no_decision,
+)
 from pinstudy.analysis.format.lines import Line, Piece, labelled, length, lines_of
 from pinstudy.analysis.format.table import wrapped
 from pinstudy.analysis.objectives import ENERGY, TIME, Objective
-from pinstudy.analysis.overview.configurations import overviews_of
-from pinstudy.analysis.overview.grid import Overview
-from pinstudy.analysis.overview.lines import Entry, entries, next_entry
-from pinstudy.analysis.overview.shared import shared_words
+from pinstudy.analysis.overview.grid import (
+    Cell,
+    CellOutcome,
+    ConfigurationLine,
+    Overview,
+    by_program,
+    columns_of,
+    labels_of_verdicts,
+    program_names,
+    unique_names,
+)
 from pinstudy.analysis.overview.text import grid_with_energy, legend
+from pinstudy.analysis.records.keys import TableKey
+from pinstudy.analysis.results.case import grouped
 from pinstudy.analysis.results.node_files import node_sheets
 from pinstudy.analysis.results.sources import Results
-from pinstudy.analysis.verdict.model import Findings
-from pinstudy.analysis.words.overview import DECISION
+from pinstudy.analysis.results.summaries import UNKNOWN
+from pinstudy.analysis.verdict.model import CaseFinding, Findings, TableFindings
+from pinstudy.analysis.words.overview import (
+    DECISION,
+    DISTURBED,
+    FASTEST,
+    LEAST_ENERGY,
+    LEVERS,
+    LOST,
+    MISSING,
+    NEXT,
+    NOT_COMPARED,
+    NOTE,
+    ONE_FOR_ALL,
+    best_texts,
+    decision_texts,
+    disturbed_texts,
+    lever_texts,
+    lost_texts,
+    missing_texts,
+    not_compared_texts,
+    note_texts,
+    one_for_all_texts,
+    open_texts,
+)
 from pinstudy.analysis.words.verdict import QUESTION
+from pinstudy.base import PINSTUDY
 from pinstudy.base.text import one_line, plural
+from pinstudy.configs.study import CURRENT_GOVERNOR, RUNTIME_DEFAULT
 
 # The margin of the labels below the grid.
 MARGIN = 11
@@ -29,6 +78,19 @@ MARGIN = 11
 _MOST_LINES = 2
 _MOST_LINES_OF = {DECISION: 3}
 _GAP = "   "
+
+# More programs that differ from the others are not named.
+_MAX_OTHERS = 2
+
+_SHARED_FIELDS: tuple[Callable[[TableFindings], str], ...] = (
+    lambda table: table.key.build,
+    lambda table: f"size {table.key.size}" if table.key.size else "",
+    lambda table: "" if _takes_no_schedule(table) else table.key.schedule,
+    lambda table: "" if table.key.wait_policy == RUNTIME_DEFAULT else table.key.wait_policy,
+)
+
+# The place of a table, and those of its cases that stand on one line.
+_Line = tuple[int, Sequence[CaseFinding]]
 
 
 def overview_lines(
@@ -157,3 +219,217 @@ def runs_a_case(findings: Findings) -> str:
         return ""
     least, most = min(counts), max(counts)
     return f"{plural(most, 'run') if least == most else f'{least} to {most} runs'} a case"
+
+
+def shared_words(findings: Findings, overview: Overview) -> str:
+    """Return what the cases share: `libgomp, size quick, static (lu: static,1)`."""
+    tables = [findings.tables[at] for at in dict.fromkeys(of.table for of in overview.lines)]
+    named = {word for line in overview.lines for word in line.label.split()}
+    words = [_field(tables, value, named) for value in _SHARED_FIELDS]
+    if overview.governor not in (CURRENT_GOVERNOR, UNKNOWN):
+        words.append(overview.governor)
+    return one_line(", ".join(filter(None, words)))
+
+
+def _takes_no_schedule(table: TableFindings) -> bool:
+    return all(case.summary.key.no_schedule for case in table.cases)
+
+
+def _is_known(name: str) -> bool:
+    return bool(name) and name != UNKNOWN
+
+
+def _field(
+    tables: Sequence[TableFindings], value: Callable[[TableFindings], str], named: set[str]
+) -> str:
+    """Return a value that all programs have, or most; else two; nothing that the lines name."""
+    by_app: Mapping[str, list[str]] = {
+        alike[0].key.app: [name for name in dict.fromkeys(map(value, alike)) if _is_known(name)]
+        for alike in grouped(tables, lambda table: table.key.app)
+    }
+    every = list(dict.fromkeys(name for values in by_app.values() for name in values))
+    if any(set(name.removeprefix("size ").split()) <= named for name in every):
+        return ""
+    if any(len(values) > 1 for values in by_app.values()):
+        return " and ".join(every) if len(every) <= _MAX_OTHERS else ""
+    usual = Counter(values[0] for values in by_app.values() if values).most_common(1)
+    if not usual:
+        return ""
+    others = [f"{app}: {of[0]}" for app, of in by_app.items() if of and of[0] != usual[0][0]]
+    if len(others) > _MAX_OTHERS:
+        return ""
+    return f"{usual[0][0]} ({', '.join(others)})" if others else usual[0][0]
+
+
+class Entry(NamedTuple):
+    """A label with what it says, in parts, of which the `kept` last ones stand in any case.
+
+    A part between backticks is a command line.
+    """
+
+    label: str
+    parts: Sequence[str]
+    kept: int = 0
+
+    def shortened(self, most: int) -> str:
+        """Return it on one line, with at most so many of the parts that may be left out."""
+        first = len(self.parts) - self.kept
+        more = [f"{first - most} more"] if first > most else []
+        return "; ".join([*self.parts[: min(first, most)], *more, *self.parts[first:]])
+
+    @property
+    def text(self) -> str:
+        """All of it on one line."""
+        return self.shortened(len(self.parts))
+
+
+def entries(
+    results: Results, findings: Findings, answers: Answers, overviews: Sequence[Overview]
+) -> list[Entry]:
+    """Return the entries below an overview, those that say nothing left out."""
+    return [entry for entry in _entries(results, findings, answers, overviews) if entry.parts]
+
+
+def _entries(
+    results: Results, findings: Findings, answers: Answers, overviews: Sequence[Overview]
+) -> Iterator[Entry]:
+    disturbed = disturbed_of(findings)
+    if disturbed.is_node_disturbed:
+        yield Entry(DISTURBED, disturbed_texts(disturbed))
+    labels = labels_of_verdicts([of for overview in overviews for of in overview.lines])
+    decisions = decision_overviews(findings, labels)
+    if findings.raced:
+        yield Entry(DECISION, findings.decision_lines)
+    else:
+        for parts, kept in decision_texts(decisions, why_no_decision(findings)):
+            yield Entry(DECISION, parts, kept)
+    for text in lever_texts(answers.levers):
+        yield Entry(LEVERS, [text])
+    for text in one_for_all_texts(answers.one_for_all):
+        yield Entry(ONE_FOR_ALL, [text])
+    for label, objective in ((FASTEST, TIME), (LEAST_ENERGY, ENERGY)):
+        yield Entry(label, best_texts(answers, results.cases, objective, findings.margin))
+    yield Entry(LOST, lost_texts(lost_of(findings)))
+    # Where nothing is compared the decision says why.
+    if decisions:
+        yield Entry(NOT_COMPARED, not_compared_texts(not_comparable(findings)))
+    is_elsewhere = not results.made_here
+    lacks = left_out(findings), not_measured(findings)
+    missing, kept = missing_texts(*lacks, is_elsewhere=is_elsewhere)
+    yield Entry(MISSING, missing, kept)
+    if not disturbed.is_node_disturbed:
+        yield Entry(DISTURBED, disturbed_texts(disturbed))
+    yield Entry(NOTE, note_texts(results.footnotes, decisions))
+
+
+def next_entry(results: Results, findings: Findings) -> Entry:
+    """Return what to do next: the command between backticks, and what it decides."""
+    disturbed, undecided = disturbed_of(findings), undecided_of(findings)
+    if findings.raced or not results.made_here:
+        return Entry(NEXT, [])
+    if not findings.next_command:
+        undecided = replace(undecided, by_repetitions=0)
+    parts = open_texts(undecided, disturbed, seconds_of(results, undecided.more))
+    if parts and disturbed.is_node_disturbed:
+        return Entry(NEXT, [f"`{PINSTUDY} tune`", *parts])
+    command = [f"`{findings.next_command}`"] if undecided.by_repetitions else []
+    return Entry(NEXT, [*command, *parts])
+
+
+def overviews_of(findings: Findings) -> list[Overview]:
+    """Return the overview of all tables of results, and one of those whose programs ran in guests.
+
+    The columns of guests are pairs of mappings, which other tables do not have.
+    """
+    lines: list[_Line] = [
+        (at, cases)
+        for at, table in enumerate(findings.tables)
+        for cases in grouped(table.cases, _shared)
+    ]
+    name_of = program_names([table.key for table in findings.tables])
+    return [
+        _overview(those, findings.tables, name_of)
+        for those in grouped(lines, lambda line: line[1][0].summary.key.of_vcpus is not None)
+    ]
+
+
+def _shared(case: CaseFinding) -> tuple[object, ...]:
+    of = case.summary
+    return of.key.mpi, case.governor, of.key.setting_words, of.key.co_runner
+
+
+def _overview(
+    lines: Sequence[_Line], tables: Sequence[TableFindings], name_of: Callable[[TableKey], str]
+) -> Overview:
+    governors = {cases[0].governor for _, cases in lines}
+    configurations = by_program(
+        ConfigurationLine(
+            name_of(tables[at].key),
+            tables[at].key.threads_label,
+            _under(cases[0], has_governor=len(governors) > 1),
+            at,
+            cases[0].governor,
+            cases[0].summary.key.co_runner,
+            _cells_of(cases, tables[at]),
+            tables[at].compared_by,
+            tables[at].key.all_threads,
+        )
+        for at, cases in lines
+    )
+    return Overview(
+        columns_of(configurations), configurations, governors.pop() if len(governors) == 1 else ""
+    )
+
+
+def _under(case: CaseFinding, *, has_governor: bool) -> str:
+    """Return what a configuration is under, as far as others are under something else."""
+    of = case.summary
+    parts = (
+        case.governor if has_governor else "",
+        of.key.setting_words,
+        f"beside {of.key.co_runner}" if of.key.co_runner else "",
+    )
+    return one_line(", ".join(filter(None, parts)))
+
+
+def _cells_of(
+    cases: Sequence[CaseFinding], table: TableFindings
+) -> dict[Objective, dict[str, Cell]]:
+    cells: dict[Objective, dict[str, Cell]] = {}
+    recommended = {
+        (decision.best.case_id, decision.objective) for decision in table.decisions if decision.best
+    }
+    columns = unique_names(case.full_mapping for case in cases)
+    for objective in table.objectives:
+        if objective != TIME and not any(objective in case.samples for case in cases):
+            continue
+        compared = any(objective in case.comparisons for case in cases)
+        alone: CellOutcome = "not compared" if compared else "alone"
+        cells[objective] = {
+            column: _cell_of(case, objective, alone, (case.case_id, objective) in recommended)
+            for column, case in zip(columns, cases, strict=True)
+        }
+    return cells
+
+
+def _cell_of(case: CaseFinding, objective: Objective, alone: CellOutcome, is_best: bool) -> Cell:
+    """Return the cell of a case; `alone` is its outcome where it is compared with no baseline."""
+    sample, comparison = case.samples.get(objective), case.comparisons.get(objective)
+    outcome: CellOutcome
+    if sample is None:
+        outcome = "absent" if not case.summary.was_skipped else "left out"
+        return Cell(outcome, case.number)
+    if comparison is None:
+        outcome = "baseline" if case.is_baseline else alone
+        return Cell(outcome, case.number, sample.centre)
+    difference = comparison.difference
+    interval = difference.known_interval()
+    return Cell(
+        comparison.outcome,
+        case.number,
+        sample.centre,
+        difference.ratio,
+        interval.low if interval else math.nan,
+        interval.high if interval else math.nan,
+        is_best,
+    )

@@ -19,13 +19,13 @@ from pinstudy.analysis.findings.glance import (
 )
 from pinstudy.analysis.objectives import Objective
 from pinstudy.analysis.overview.grid import Overview, labels_of_verdicts
-from pinstudy.analysis.overview.lines import Entry, entries, next_entry
+from pinstudy.analysis.overview.terminal import Entry, entries, next_entry
 from pinstudy.analysis.report.grid import Grid, constants, grids_of
 from pinstudy.analysis.report.pictures import Picture, picture_of
 from pinstudy.analysis.results.sources import Results
 from pinstudy.analysis.words import report as words
-from pinstudy.analysis.words.answer import race_answer, says_all, short_answer
 from pinstudy.analysis.words.overview import DECISION, LEVERS
+from pinstudy.analysis.words.report import race_answer, says_all, short_answer
 from pinstudy.base import PINSTUDY
 
 # The style sheet switches between so many grids.

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 from pinstudy.analysis.objectives import Objective
 from pinstudy.analysis.overview.grid import Cell, ConfigurationLine, Overview
-from pinstudy.analysis.overview.shared import shared_words
-from pinstudy.analysis.overview.terminal import change_words, runs_a_case
+from pinstudy.analysis.overview.terminal import change_words, runs_a_case, shared_words
 from pinstudy.analysis.overview.text import cell_text, ends_in_words, with_unit
 from pinstudy.analysis.verdict.model import Findings
 from pinstudy.analysis.words import report as words

@@ -23,7 +23,7 @@ from pinstudy.analysis.figures.overview import draw_overview_plane
 from pinstudy.analysis.findings.answers import Answers, answers_of
 from pinstudy.analysis.format.numbers import three_digits
 from pinstudy.analysis.format.table import Column, Table, shared_notes
-from pinstudy.analysis.overview.configurations import overviews_of
+from pinstudy.analysis.overview.terminal import overviews_of
 from pinstudy.analysis.records.files import write_file
 from pinstudy.analysis.report import sentences
 from pinstudy.analysis.report.affinity import experiments
@@ -51,8 +51,7 @@ from pinstudy.analysis.results.node_files import node_sheets
 from pinstudy.analysis.results.sources import Results, open_results
 from pinstudy.analysis.tables.means import tables_of_cases
 from pinstudy.analysis.verdict.model import Findings
-from pinstudy.analysis.verdict_text.document import tables_of
-from pinstudy.analysis.verdict_text.legend import drift_notes, outcome_notes
+from pinstudy.analysis.verdict_text.document import drift_notes, outcome_notes, tables_of
 from pinstudy.analysis.words.verdict import program_notes
 from pinstudy.base.errors import UserError
 from pinstudy.base.text import as_typed

@@ -2,12 +2,16 @@
 
 A baseline is in the case's table, under its governor and beside the same co-runner. Of several
 settings the first one of the study has it, so that the others are compared with that, too.
+
+How often outcomes are false where nothing differs, and what so many runs cannot show, is for as
+many comparisons as a question has, and for the fewest runs.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -22,10 +26,18 @@ from pinstudy.analysis.statistics.decision import (
     holm,
     more_repetitions,
 )
-from pinstudy.analysis.statistics.difference import Difference
+from pinstudy.analysis.statistics.difference import Difference, Estimand
+from pinstudy.analysis.statistics.modes import share_of_unseen_modes
 from pinstudy.analysis.statistics.sample import Sample
-from pinstudy.analysis.statistics.unlike import SlowRuns, p_of_shares, spread_times
-from pinstudy.analysis.verdict.model import Comparison
+from pinstudy.analysis.statistics.unlike import (
+    SlowRuns,
+    least_to_see,
+    p_of_shares,
+    share_of_unseen_slow_runs,
+    spread_times,
+    unseen,
+)
+from pinstudy.analysis.verdict.model import Comparison, Findings
 from pinstudy.analysis.verdict.values import (
     Values,
     difference_of,
@@ -36,6 +48,10 @@ from pinstudy.analysis.verdict.values import (
 from pinstudy.base.text import one_line
 
 Key = tuple[str, Objective]
+
+# The share of questions with a false difference: by the level, and, by the simulations of
+# docs/error-rates.md, what lognormal noise on one side alone makes of it for typical values.
+ALIKE, LOGNORMAL = 0.05, 0.09
 
 
 def differences_from_baselines(
@@ -231,3 +247,57 @@ def other_reading(
 def _row(case: Case) -> str:
     app = " ".join(filter(None, (case.key.table.app, case.key.table.region)))
     return one_line(f"{app} {case.key.table.threads_label} #{case.key.number}")
+
+
+@dataclass(frozen=True)
+class FalseRate:
+    """The share of questions in which a difference is told where there is none.
+
+    `share_unlike`: where slow runs are on one side alone, one in four for typical values, one in
+    ten for means.
+    """
+
+    estimand: Estimand
+    comparisons: int
+    n: int
+    share_unlike: float
+
+
+def false_rates(findings: Findings) -> Iterator[FalseRate]:
+    """Yield the rates of typical values and of means, of those that are compared."""
+    of_question = Counter(
+        (at, table.baseline_of(case).case_id, objective)
+        for at, table in enumerate(findings.tables)
+        for case in table.cases
+        for objective in case.comparisons
+    )
+    count = max(of_question.values(), default=0)
+    rates = {"typical": share_of_unseen_modes, "mean": share_of_unseen_slow_runs}
+    for estimand in ("typical", "mean"):
+        runs = [of.difference.n for of in findings.compared if of.difference.estimand == estimand]
+        if runs:
+            n = min(runs)
+            yield FalseRate(estimand, count, n, rates[estimand](n, count))
+
+
+@dataclass(frozen=True)
+class UnseenSlowRuns:
+    """In which share of studies `n` runs hold none of a mode of one run in ten.
+
+    `enough` runs do so in a twentieth.
+    """
+
+    n: int
+    share: float
+    enough: int
+
+
+def unseen_slow_runs(findings: Findings) -> UnseenSlowRuns | None:
+    """Return what the fewest runs of a comparison of typical times may hide; None without any."""
+    # Slow runs are those of time; energy may be known of fewer.
+    runs = [
+        comparison.difference.n
+        for comparison in findings.compared
+        if comparison.objective == TIME and comparison.difference.estimand == "typical"
+    ]
+    return UnseenSlowRuns(min(runs), unseen(min(runs)), least_to_see()) if runs else None

@@ -14,8 +14,8 @@ from pinstudy.analysis.statistics.decision import ALPHA
 from pinstudy.analysis.statistics.drift import Drift, Trend
 from pinstudy.analysis.statistics.sample import Interval
 from pinstudy.analysis.verdict.case_caveats import caveat_data, caveats_data
-from pinstudy.analysis.verdict.division import raw_division
-from pinstudy.analysis.verdict.error_rates import ALIKE, LOGNORMAL, false_rates, unseen_slow_runs
+from pinstudy.analysis.verdict.comparisons import ALIKE, LOGNORMAL, false_rates, unseen_slow_runs
+from pinstudy.analysis.verdict.costs import raw_division
 from pinstudy.analysis.verdict.model import CaseFinding, Decision, Findings, Gain, TableFindings
 from pinstudy.base.text import one_line
 from pinstudy.configs.values import DIRECTIONS

@@ -2,16 +2,36 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable, Iterator
+from itertools import chain
+
+import numpy as np
+
+from pinstudy.analysis.format.numbers import in_percent, percent_ends, signed_in_percent
 from pinstudy.analysis.format.styles import render
 from pinstudy.analysis.format.table import Table, markdown_items, markdown_text, wrapped
-from pinstudy.analysis.statistics.decision import MIN_TO_FORECAST
-from pinstudy.analysis.verdict.division import waiting
-from pinstudy.analysis.verdict.model import Findings, TableFindings
-from pinstudy.analysis.verdict_text.configurations import configuration_tables
-from pinstudy.analysis.verdict_text.costs import division_table, price_table, slowdown_table
-from pinstudy.analysis.verdict_text.legend import reading_notes
+from pinstudy.analysis.statistics.decision import ALPHA, MIN_TO_FORECAST, ONLY_LOOK, Look
+from pinstudy.analysis.statistics.drift import Drift, Trend
+from pinstudy.analysis.statistics.sample import MIN_TRIMMED, OUTLIER_SCORE
+from pinstudy.analysis.statistics.unlike import MIN_LONGER
+from pinstudy.analysis.verdict.comparisons import (
+    LOGNORMAL,
+    FalseRate,
+    false_rates,
+    unseen_slow_runs,
+)
+from pinstudy.analysis.verdict.costs import waiting
+from pinstudy.analysis.verdict.model import Comparison, Findings, TableFindings
 from pinstudy.analysis.verdict_text.levers import Beyond, beyond_lines, beyond_tables
+from pinstudy.analysis.verdict_text.tables import (
+    configuration_tables,
+    division_table,
+    price_table,
+    slowdown_table,
+)
 from pinstudy.analysis.words.verdict import QUESTION, decision_lines, program_notes
+from pinstudy.base.text import plural
 
 _TO_DECIDE = "To decide what is undecided, continue the study:"
 _TO_FORECAST = (
@@ -79,3 +99,134 @@ def tables_of(table: TableFindings, margin: float) -> list[Table]:
     if any(waiting(case) for case in table.cases):
         more.append(division_table(table))
     return [*configuration_tables(table, margin), *filter(None, more)]
+
+
+def reading_notes(findings: Findings) -> list[str]:
+    """Return how outcomes were decided, what drifted, and the results' footnotes."""
+    return [
+        *outcome_notes(findings),
+        *drift_notes(findings.drift, findings.compared),
+        *findings.footnotes,
+    ]
+
+
+def outcome_notes(findings: Findings) -> Iterator[str]:
+    """Yield what the outcomes and intervals are of, and under what conditions they hold.
+
+    There are none where nothing is compared.
+    """
+    if not findings.comparisons:
+        return
+    found = findings.compared
+    typical = [of.difference for of in found if of.difference.estimand == "typical"]
+    if typical:
+        yield (
+            "typical: the mean of the middle 60 % of the log ratios of pairs of runs (of runs "
+            "without pairs: of log values)"
+        )
+        yield "means and standard deviations in tables are of all runs"
+    if few := sum(not difference.cut for difference in typical):
+        yield (
+            f"{plural(few, 'comparison')} of fewer than {MIN_TRIMMED} runs: nothing is trimmed, "
+            "and a slow run widens the interval"
+        )
+    yield (
+        f"95 % interval: of that comparison alone, on this node{_boots(findings)} and for these "
+        "builds"
+    )
+    yield (
+        "outcome: all comparisons of a table, governor and objective together (Holm): here "
+        f"{plural(findings.comparisons, 'comparison')} in {plural(findings.questions, 'question')}"
+    )
+    yield f"equivalent: within {in_percent(findings.margin, 6)} %, as often wrong"
+    yield from chain.from_iterable(map(_false, false_rates(findings)))
+    yield from filter(None, [_looks(findings.look)])
+    if any(comparison.more for comparison in found):
+        yield "N to M more repetitions: enough in half and in four fifths of such studies"
+        yield "continuing a study is a new look, and counts as one"
+    if slow := unseen_slow_runs(findings):
+        yield (
+            f"slow: at least {MIN_LONGER * 100:g} % longer than the case's median, and by more "
+            f"than {OUTLIER_SCORE} deviations"
+        )
+        if slow.n < slow.enough:
+            yield (
+                f"{plural(slow.n, 'run')} of a case hold none of a mode of one run in ten in "
+                f"{slow.share * 100:.0f} of 100 studies, {slow.enough} runs in 5"
+            )
+
+
+def _boots(findings: Findings) -> str:
+    """Return in which boots an interval holds; empty where there are no runs to tell."""
+    if any(comparison.difference.units > 1 for comparison in findings.compared):
+        return ", over its boots or days"
+    # Runs without pairs: what varies between boots is in their spread, and not by itself.
+    several = f", in these {findings.units} boots or days"
+    return {0: "", 1: ", in this boot"}.get(findings.units, several)
+
+
+def _false(rate: FalseRate) -> Iterator[str]:
+    """Yield how often a difference is told where there is none, and under which noise."""
+    of_100 = f"of 100 questions of {plural(rate.comparisons, 'comparison')}"
+    start = f"false outcomes, {rate.estimand} values"
+    unlike = math.ceil(rate.share_unlike * 100 - 1e-9)
+    if rate.estimand == "typical":
+        yield f"{start}: {of_100} in which nothing differs about 5 call a difference"
+        yield f"{start}: up to {LOGNORMAL * 100:.0f} where noise is lognormal on one side alone"
+        yield (
+            f"{start}: up to {unlike} where one run in four is slow on one side alone, which "
+            f"{plural(rate.n, 'run')} may not show"
+        )
+        return
+    yield (
+        f"{start}: {of_100} in which nothing differs about 5 call a difference where noise is alike"
+    )
+    yield (
+        f"{start}: up to {unlike} where one run in ten is slow on one side alone, which means do "
+        "not show"
+    )
+
+
+def _looks(look: Look) -> str:
+    """Return at which level outcomes are where a study is looked at several times; or nothing."""
+    level = f"outcomes are at {look.share * ALPHA:.2g} instead of {ONLY_LOOK.share * ALPHA:.2g}"
+    if look.number > 1:
+        return f"interim analysis {look.number} of a study that was continued: {level}"
+    if look.planned > 1:
+        return f"up to {look.planned} interim analyses, to end when they decide: {level}"
+    return ""
+
+
+def drift_notes(drift: Drift | None, compared: Iterable[Comparison] = ()) -> Iterator[str]:
+    """Yield the trends over time and temperature, and the changes between attempts.
+
+    Of the cases that are `compared`, those in pairs of one block are free of such trends.
+    """
+    if drift is None:
+        yield "drift: not known without runs"
+        return
+    trends = (drift.over_time, "over time"), (drift.over_temperature, "with temperature")
+    for trend, over in trends:
+        yield f"drift {over}: {_trend(trend)}"
+    for step in drift.steps:
+        yield f"from attempt {step.before} to attempt {step.after}: {_change_of(step.trend)}"
+    paired = any(comparison.difference.paired for comparison in compared)
+    if paired and any(trend and trend.found for trend, _ in trends):
+        yield "a drift falls on both cases of a pair alike"
+
+
+def _trend(trend: Trend | None) -> str:
+    if trend is None:
+        return "cannot be told: too few runs, or nothing to go by"
+    found = "found" if trend.found else "none found"
+    # Ranks that do not rise with the line leave it to a few runs.
+    why = "" if trend.found or 0.0 in trend.interval else ", by few runs alone"
+    return f"{found}{why}, {_change_of(trend)}"
+
+
+def _change_of(trend: Trend) -> str:
+    with np.errstate(over="ignore"):
+        low, high = np.expm1(np.array([trend.interval.low, trend.interval.high]) * trend.span)
+    both = percent_ends(float(low), float(high))
+    change = signed_in_percent(trend.change, 2)
+    return f"{change} % (95 %: {' to '.join(both)}; {plural(trend.n, 'run')})"

@@ -14,8 +14,7 @@ from pinstudy.analysis.published.affinity import Published, sources_of
 from pinstudy.analysis.statistics.sample import MIN_TRIMMED, TRIMMED_SHARE
 from pinstudy.analysis.verdict.case_caveats import caveats_of
 from pinstudy.analysis.verdict.model import CaseFinding, Caveat, Comparison
-from pinstudy.analysis.verdict.tables import ratio_interval, ratio_text
-from pinstudy.analysis.words.verdict import modes_text, note, with_unit
+from pinstudy.analysis.words.verdict import modes_text, note, ratio_interval, ratio_text, with_unit
 from pinstudy.base.text import first_of, one_line
 
 # Latencies.

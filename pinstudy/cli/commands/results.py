@@ -200,11 +200,11 @@ def _of_all_nodes(
     named: Mapping[str, tuple[Results, Cases]],
 ) -> tuple[list[dict[str, Any]], list[Table]]:
     """Return the one mapping for all nodes of several results, as data and as tables."""
-    from pinstudy.analysis.compare.all_nodes import all_nodes_tables, of_all_nodes
-    from pinstudy.analysis.findings.all_nodes import as_data
+    from pinstudy.analysis.compare.many import all_nodes_tables, of_all_nodes
+    from pinstudy.analysis.findings.one_for_all import all_nodes_data
 
     found = of_all_nodes(named)
-    return as_data(found), all_nodes_tables(found)
+    return all_nodes_data(found), all_nodes_tables(found)
 
 
 def _conditions(texts: Sequence[str], against: str | None) -> list[Condition]:

@@ -16,11 +16,16 @@ import pytest
 
 from benchmarks.noise.shapes import EXPONENTIAL, NORMAL2, QUIET
 from pinstudy.analysis.answer import analyze
-from pinstudy.analysis.findings.all_nodes import AllNodes, all_nodes, as_data
 from pinstudy.analysis.findings.best_cases import best_cases
 from pinstudy.analysis.findings.effects import Cases, cases_of
 from pinstudy.analysis.findings.levers import Lever, levers_of, range_of
-from pinstudy.analysis.findings.one_for_all import OneForAll, one_for_all
+from pinstudy.analysis.findings.one_for_all import (
+    AllNodes,
+    OneForAll,
+    all_nodes,
+    all_nodes_data,
+    one_for_all,
+)
 from pinstudy.analysis.objectives import EDP, ENERGY, TIME
 from pinstudy.analysis.results.sources import Results, open_results
 from pinstudy.analysis.statistics.difference import Difference
@@ -369,7 +374,7 @@ def test_a_mapping_that_a_node_lacks_is_no_default_and_is_told(
 def test_without_a_mapping_that_all_nodes_have_there_is_no_default() -> None:
     found = on_nodes(a=[FIRST.cases(1)], b=[Grid({"confined": 1.0, "spread": 1.1}).cases(2)])
     assert found.defaults == ()
-    assert as_data([found])[0]["default"] is None
+    assert all_nodes_data([found])[0]["default"] is None
 
 
 def test_results_of_one_node_are_taken_together() -> None:

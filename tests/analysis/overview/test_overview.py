@@ -17,10 +17,14 @@ from pinstudy.analysis.figures.gallery import all_figures
 from pinstudy.analysis.findings.answers import answers_of
 from pinstudy.analysis.format.lines import Line, length
 from pinstudy.analysis.objectives import TIME
-from pinstudy.analysis.overview.configurations import overviews_of
 from pinstudy.analysis.overview.grid import program_names
-from pinstudy.analysis.overview.lines import Entry, entries, next_entry
-from pinstudy.analysis.overview.terminal import overview_lines
+from pinstudy.analysis.overview.terminal import (
+    Entry,
+    entries,
+    next_entry,
+    overview_lines,
+    overviews_of,
+)
 from pinstudy.analysis.overview.text import grid_lines
 from pinstudy.analysis.records.keys import TableKey
 from pinstudy.analysis.results.sources import Results, open_results

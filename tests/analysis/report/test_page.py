@@ -13,13 +13,13 @@ import pytest
 
 from pinstudy.analysis.answer import Answer, analyze
 from pinstudy.analysis.imports.perf import import_logs
-from pinstudy.analysis.overview.configurations import overviews_of
+from pinstudy.analysis.overview.terminal import overviews_of
 from pinstudy.analysis.overview.text import cell_text
 from pinstudy.analysis.report.demo import write_demo
 from pinstudy.analysis.report.page import MAX_PICTURED, write_report
 from pinstudy.analysis.results.sources import open_results
 from pinstudy.analysis.verdict_text.document import tables_of
-from pinstudy.analysis.words.answer import MAX_WORDS
+from pinstudy.analysis.words.report import MAX_WORDS
 from pinstudy.base.errors import UserError
 from pinstudy.configs.repetitions import Race as Rule
 from pinstudy.runners.records.line import line_of

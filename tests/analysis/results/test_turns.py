@@ -13,8 +13,8 @@ from pinstudy.analysis.answer import analyze
 from pinstudy.analysis.results.sources import open_results
 from pinstudy.analysis.results.turns import FOOTNOTE, ORDER, Made, are_in_turn
 from pinstudy.analysis.tables.means import make_tables
-from pinstudy.analysis.verdict_text.configurations import configuration_tables
-from pinstudy.analysis.verdict_text.legend import reading_notes
+from pinstudy.analysis.verdict_text.document import reading_notes
+from pinstudy.analysis.verdict_text.tables import configuration_tables
 from tests.support.cli import pinstudy
 from tests.support.results import (
     Record,

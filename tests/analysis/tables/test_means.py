@@ -17,7 +17,7 @@ from pinstudy.analysis.compare.tables import compare_tables
 from pinstudy.analysis.results.sources import open_results
 from pinstudy.analysis.tables.layouts import LAYOUTS, LayoutName
 from pinstudy.analysis.tables.means import make_tables, render, write_tables
-from pinstudy.analysis.verdict_text.configurations import configuration_tables
+from pinstudy.analysis.verdict_text.tables import configuration_tables
 from pinstudy.base.errors import UserError
 from tests.analysis.report.made_results import node
 from tests.support.results import (

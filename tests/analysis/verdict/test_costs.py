@@ -15,10 +15,10 @@ from pinstudy.analysis.format.table import Table
 from pinstudy.analysis.results.sources import open_results
 from pinstudy.analysis.results.summaries import read_summaries
 from pinstudy.analysis.tables.means import make_tables, render, tables_of_cases
+from pinstudy.analysis.verdict.costs import waiting
 from pinstudy.analysis.verdict.data import as_data
-from pinstudy.analysis.verdict.division import waiting
 from pinstudy.analysis.verdict.model import CaseFinding
-from pinstudy.analysis.verdict_text.costs import WITH_ANOTHER_SCHEDULE, division_table, price_table
+from pinstudy.analysis.verdict_text.tables import WITH_ANOTHER_SCHEDULE, division_table, price_table
 from tests.analysis.report.pages import html_of
 from tests.support.in_memory import judged, results_of
 from tests.support.results import Study, notes_of, only_table, record, write

@@ -15,7 +15,7 @@ from pinstudy.analysis.results.baselines import baselines_of
 from pinstudy.analysis.results.summaries import read_summaries
 from pinstudy.analysis.tables.means import make_tables, tables_of_cases, write_tables
 from pinstudy.analysis.verdict.data import as_data
-from pinstudy.analysis.verdict_text.configurations import configuration_tables
+from pinstudy.analysis.verdict_text.tables import configuration_tables
 from pinstudy.analysis.words.verdict import decision, decision_lines
 from pinstudy.base.errors import ConfigError
 from tests.support.in_memory import judged, results_of

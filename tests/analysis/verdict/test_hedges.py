@@ -14,16 +14,15 @@ from pinstudy.analysis.answer import analyze
 from pinstudy.analysis.card import write_card
 from pinstudy.analysis.findings.glance import decision_overviews, not_comparable
 from pinstudy.analysis.objectives import Objective
-from pinstudy.analysis.overview.configurations import overviews_of
 from pinstudy.analysis.overview.grid import labels_of_verdicts
+from pinstudy.analysis.overview.terminal import overviews_of
 from pinstudy.analysis.results.sources import open_results
 from pinstudy.analysis.statistics.decision import Look
 from pinstudy.analysis.statistics.unlike import spread_times_of_means
 from pinstudy.analysis.verdict.data import as_data
 from pinstudy.analysis.verdict.model import MeasureChange
-from pinstudy.analysis.verdict_text.configurations import configuration_tables
-from pinstudy.analysis.verdict_text.document import as_text
-from pinstudy.analysis.verdict_text.legend import reading_notes
+from pinstudy.analysis.verdict_text.document import as_text, reading_notes
+from pinstudy.analysis.verdict_text.tables import configuration_tables
 from pinstudy.runners.records.disturbances import SHARED, STOLEN
 from tests.analysis.verdict.test_verdicts import imported
 from tests.support.cli import pinstudy

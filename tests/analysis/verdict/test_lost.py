@@ -12,7 +12,7 @@ from pinstudy.analysis.card import write_card
 from pinstudy.analysis.results.sources import open_results
 from pinstudy.analysis.tables.means import make_tables
 from pinstudy.analysis.verdict.data import as_data
-from pinstudy.analysis.verdict_text.configurations import configuration_tables
+from pinstudy.analysis.verdict_text.tables import configuration_tables
 from pinstudy.analysis.words.verdict import program_notes
 from pinstudy.runners.records.lost_runs import LostRuns, lost_runs
 from pinstudy.runners.records.status import FINAL, OK

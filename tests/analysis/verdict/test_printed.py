@@ -20,8 +20,8 @@ from pinstudy.analysis.objectives import EDP, TIME, of_printed
 from pinstudy.analysis.results.sources import open_results
 from pinstudy.analysis.tables.means import make_tables, tables_of_cases
 from pinstudy.analysis.verdict.data import as_data
-from pinstudy.analysis.verdict_text.configurations import configuration_tables
 from pinstudy.analysis.verdict_text.document import as_text
+from pinstudy.analysis.verdict_text.tables import configuration_tables
 from pinstudy.analysis.words.verdict import decision_lines
 from tests.analysis.report.pages import html_of
 from tests.support.in_memory import judged, results_of

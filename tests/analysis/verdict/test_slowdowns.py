@@ -16,9 +16,8 @@ from pinstudy.analysis.results.sources import open_results
 from pinstudy.analysis.results.summaries import parse_summaries
 from pinstudy.analysis.tables.means import make_tables
 from pinstudy.analysis.verdict.data import as_data
-from pinstudy.analysis.verdict_text.configurations import configuration_tables
-from pinstudy.analysis.verdict_text.costs import slowdown_table
 from pinstudy.analysis.verdict_text.document import as_markdown
+from pinstudy.analysis.verdict_text.tables import configuration_tables, slowdown_table
 from tests.analysis.report.pages import html_of
 from tests.support.in_memory import judged, results_of
 from tests.support.results import cells_by_title, notes_of, record, without, write

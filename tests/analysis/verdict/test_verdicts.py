@@ -19,9 +19,8 @@ from pinstudy.analysis.verdict.data import as_data
 from pinstudy.analysis.verdict.decisions import accompanying
 from pinstudy.analysis.verdict.model import Findings, MeasureChange
 from pinstudy.analysis.verdict.values import difference_of_summaries
-from pinstudy.analysis.verdict_text.configurations import configuration_tables
-from pinstudy.analysis.verdict_text.document import as_markdown, as_text
-from pinstudy.analysis.verdict_text.legend import reading_notes
+from pinstudy.analysis.verdict_text.document import as_markdown, as_text, reading_notes
+from pinstudy.analysis.verdict_text.tables import configuration_tables
 from pinstudy.analysis.words.verdict import decision_lines
 from pinstudy.base.errors import UserError
 from tests.support.golden import GoldenFile
