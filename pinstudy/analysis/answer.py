@@ -27,7 +27,7 @@ from pinstudy.analysis.statistics.decision import ONLY_LOOK, Look, pareto_front
 from pinstudy.analysis.statistics.drift import Drift, drift_of
 from pinstudy.analysis.statistics.modes import Modes, modes_of, within_units
 from pinstudy.analysis.statistics.sample import Sample, describe
-from pinstudy.analysis.statistics.unlike import SlowRuns, slow_runs
+from pinstudy.analysis.statistics.unlike import slow_runs
 from pinstudy.analysis.tables.means import caption
 from pinstudy.analysis.verdict.comparisons import (
     Key,
@@ -66,6 +66,7 @@ from pinstudy.configs.results_folder import STUDY_FILE
 
 # Smaller differences do not matter, unless the user says otherwise.
 MARGIN = 0.01
+_UNKNOWN_RACE = "No answer: cases raced, and the records do not tell by which rule, or which."
 
 
 @dataclass(frozen=True)
@@ -96,11 +97,11 @@ def analyze(results: Results, margin: float = MARGIN, baseline: str | None = Non
     asked = _asked(objectives, fixed)
     pairs = alone_of(cases)
     emulated = _replaced_by_kvm(cases)
-    unanswered = emulated.union(of[0].key.table for of in by_table if only_alone(of, pairs))
+    unanswered = emulated.union(rows[0].key.table for rows in by_table if only_alone(rows, pairs))
     baselines = {
-        case_id: of
-        for case_id, of in baselines_of(cases, baseline).items()
-        if asked[case_id] and of.key.table not in unanswered
+        case_id: base
+        for case_id, base in baselines_of(cases, baseline).items()
+        if asked[case_id] and base.key.table not in unanswered
     }
     differences = {} if raced else differences_from_baselines(cases, baselines, values, asked)
     look = _look(results)
@@ -111,8 +112,8 @@ def analyze(results: Results, margin: float = MARGIN, baseline: str | None = Non
     found = _findings(results, objectives, baselines, values, comparisons)
     rules = Rules(margin, values, look, _mixed(results), fixed, raced, baseline)
     tables = tuple(
-        _table(of, rules, answered=of[0].summary.key.table not in unanswered)
-        for of in grouped(found, lambda case: case.summary.key.table)
+        _table(rows, rules, answered=rows[0].summary.key.table not in unanswered)
+        for rows in grouped(found, lambda case: case.summary.key.table)
     )
     footnotes = results.footnotes
     # A card of a publication has this footnote already.
@@ -120,12 +121,13 @@ def analyze(results: Results, margin: float = MARGIN, baseline: str | None = Non
         footnotes += other_reading(cases, baselines, comparisons, asked, margin)
     drift = _drift(results.runs.frame) if results.runs else None
     advice = advice_of(results, drift)
-    more = max((each.useful_repetitions for each in comparisons.values()), default=0)
+    more = max((comparison.useful_repetitions for comparison in comparisons.values()), default=0)
+    headline = advice_headline(advice) if advice else _UNKNOWN_RACE
     return Answer(
         margin,
         tables,
         drift,
-        decision_lines=_headline_of_race(advice) if raced else (),
+        decision_lines=(headline,) if raced else (),
         largest_gains=tuple(largest_gains(tables)),
         comparisons=len(comparisons),
         questions=len({question(key) for key in comparisons}),
@@ -141,7 +143,11 @@ def analyze(results: Results, margin: float = MARGIN, baseline: str | None = Non
 def _replaced_by_kvm(cases: Sequence[Case]) -> set[TableKey]:
     """Return the tables of emulated guests whose runs were made anew under KVM."""
     made = {case.key.table for case in cases if case.has_runs}
-    return {of for of in made if of.is_emulated and of._replace(vm_accelerator="kvm") in made}
+    return {
+        table
+        for table in made
+        if table.is_emulated and table._replace(vm_accelerator="kvm") in made
+    }
 
 
 def is_decided(results: Results) -> bool:
@@ -169,12 +175,6 @@ def _look(results: Results) -> Look:
     return Look(number, runs.planned_looks)
 
 
-def _headline_of_race(advice: Advice | None) -> tuple[str, ...]:
-    if advice is None:
-        return ("No answer: cases raced, and the records do not tell by which rule, or which.",)
-    return (advice_headline(advice),)
-
-
 def _across_attempts(
     cases: Iterable[Case],
     baselines: Mapping[str, Case],
@@ -190,7 +190,7 @@ def _across_attempts(
     } | {
         case.key.case_id
         for case in cases
-        if any(of.across_attempts for of in case.circumstances.stated.values())
+        if any(stated.across_attempts for stated in case.circumstances.stated.values())
     }
 
 
@@ -218,12 +218,10 @@ def _objectives(
     by_table: Iterable[Sequence[Case]],
 ) -> dict[str, tuple[Objective, ...]]:
     """Return what is known of each case by case_id: what it and its table can be compared by."""
-    return {
-        case.key.case_id: objectives
-        for rows in by_table
-        for objectives in (objectives_of(rows),)
-        for case in rows
-    }
+    known: dict[str, tuple[Objective, ...]] = {}
+    for rows in by_table:
+        known |= dict.fromkeys((case.key.case_id for case in rows), objectives_of(rows))
+    return known
 
 
 def _asked(
@@ -231,7 +229,9 @@ def _asked(
 ) -> dict[str, list[Objective]]:
     """Return what each case is compared by; with a fixed time that is what its program prints."""
     return {
-        case_id: [of for of in every if case_id not in fixed or of not in OBJECTIVES]
+        case_id: [
+            objective for objective in every if case_id not in fixed or objective not in OBJECTIVES
+        ]
         for case_id, every in objectives.items()
     }
 
@@ -264,11 +264,6 @@ def _samples(
     return samples
 
 
-def _slow(values: Mapping[str, Values]) -> dict[str, SlowRuns]:
-    counts = {case_id: slow_runs(of_case.measured(TIME)) for case_id, of_case in values.items()}
-    return {case_id: slow for case_id, slow in counts.items() if slow is not None}
-
-
 def _findings(
     results: Results,
     objectives: Mapping[str, Sequence[Objective]],
@@ -279,7 +274,11 @@ def _findings(
     """Return each case with its samples, and with its comparisons and what else differs in them."""
     cases = results.cases
     samples = _samples(cases, values, objectives)
-    slow = _slow(values)
+    slow = {
+        case_id: counted
+        for case_id, of_case in values.items()
+        if (counted := slow_runs(of_case.measured(TIME))) is not None
+    }
     modes = _modes(values)
     shaped = with_shapes(cases, comparisons, baselines, values, samples, slow)
     frame = results.runs.frame if results.runs else None
@@ -292,26 +291,21 @@ def _findings(
         mine: dict[str, Sample] = {
             name: samples[case_id, name] for name in names if (case_id, name) in samples
         }
+        compared: dict[str, Comparison] = {
+            name: shaped[case_id, name] for name in names if (case_id, name) in shaped
+        }
+        lacking = [
+            name for name in names if name not in compared and case.lost_of(name.field).usable
+        ]
         finding = CaseFinding(
             case,
             is_baseline=baseline is not None and baseline.key.case_id == case_id,
             samples=mine,
-            comparisons={
-                name: shaped[case_id, name] for name in names if (case_id, name) in shaped
-            },
+            comparisons=compared,
             outliers=_outliers(names, mine, values[case_id]) if case_id in values else (),
             slow=slow.get(case_id),
             modes={name: modes[case_id, name] for name in names if (case_id, name) in modes},
-            unclear=_unclear(
-                case,
-                baseline,
-                values,
-                [
-                    of
-                    for of in names
-                    if (case_id, of) not in shaped and case.lost_of(of.field).usable
-                ],
-            ),
+            unclear=_unclear(case, baseline, values, lacking),
             slowdown=slowdowns.get(case_id),
             out_of_turn=_is_out_of_turn(case, baseline, values),
             disturbed_against_others=disturbed.get(case_id, {}),
@@ -321,7 +315,6 @@ def _findings(
 
 
 def _is_out_of_turn(case: Case, baseline: Case | None, values: Mapping[str, Values]) -> bool:
-    """Return whether a case's runs were not made in turn with those of its baseline."""
     if baseline is None:
         return False
     mine, theirs = values.get(case.key.case_id), values.get(baseline.key.case_id)
@@ -346,10 +339,8 @@ def _unclear(
     lacking: Sequence[Objective],
 ) -> Mapping[str, Modes | None]:
     """Return the objectives, of those that lack a comparison, in which modes are why."""
-    mine, theirs = (
-        values.get(case.key.case_id),
-        values.get(baseline.key.case_id) if baseline else None,
-    )
+    mine = values.get(case.key.case_id)
+    theirs = values.get(baseline.key.case_id) if baseline else None
     if mine is None or theirs is None:
         return dict.fromkeys(case.circumstances.unclear)
     return {} if mine is theirs else unclear_between(mine, theirs, lacking)

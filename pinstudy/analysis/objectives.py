@@ -7,6 +7,7 @@ microprocessors" (IEEE Journal of Solid-State Circuits 31(9), 1996).
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from pinstudy.analysis.measures import MEASURES, Measure
 
@@ -71,6 +72,11 @@ def objective_in(measure: Measure) -> Objective:
 # Those of every program; less of each is better.
 OBJECTIVES = tuple(objective_in(measure) for measure in MEASURES if measure.objective)
 TIME, ENERGY, EDP = OBJECTIVES
+
+
+def by_identity(objectives: Iterable[Objective]) -> list[Objective]:
+    """Return objectives, what is of one name and unit once."""
+    return list({objective.identity: objective for objective in objectives}.values())
 
 
 def of_printed(name: str, field: str, unit: str, *, higher: bool) -> Objective:

@@ -84,7 +84,7 @@ def write_advice_only(
 ) -> Output:
     """Write the advice of a results folder, and its tables; raises as `write_advice` does."""
     from pinstudy.analysis.advice.build import advice_of
-    from pinstudy.analysis.recommendation import advice_markdown
+    from pinstudy.analysis.words.advice import advice_markdown
 
     results = open_results(str(folder))
     advice = _required(advice_of(results), folder)
@@ -99,7 +99,7 @@ def write_advice_only(
 def _answer_of_race(
     advice: Advice, width: int, *, lines: bool = False, why: bool = False
 ) -> list[Line]:
-    from pinstudy.analysis.recommendation import advice_lines, answer_lines, why_text
+    from pinstudy.analysis.words.advice import advice_lines, answer_lines, why_text
 
     shown = answer_lines(advice, width)
     if lines:
@@ -150,10 +150,10 @@ def _write_answer(folder: Path) -> tuple[Results, Answer, Answers, tuple[Path, .
     """Write all files of a results folder; return results, answer, those beyond it, and files."""
     from pinstudy.analysis.answer import analyze
     from pinstudy.analysis.findings.answers import answers_of
-    from pinstudy.analysis.recommendation import advice_markdown
     from pinstudy.analysis.report.page import FILE, report_html
     from pinstudy.analysis.verdict_text.document import as_markdown
     from pinstudy.analysis.verdict_text.levers import Beyond
+    from pinstudy.analysis.words.advice import advice_markdown
 
     results = open_results(str(folder))
     tables = tables_of_nodes([node_of(results)], Choice("short"))

@@ -147,7 +147,6 @@ def _objective(race: RaceRecords, reference: Candidate) -> Objective:
 
 
 def _blocks(frame: pd.DataFrame) -> dict[Key, float]:
-    """Return the block of each run, by case and repetition."""
     known = frame[frame["block"].notna()]
     keys = zip(known["case_id"], known["repetition"], strict=True)
     return dict(zip(keys, known["block"].astype(float), strict=True))
@@ -194,7 +193,6 @@ def _skipped(
 
 
 def _points(candidates: Sequence[Candidate]) -> Iterator[Point]:
-    """Yield the mean time and energy of each case for which both were measured."""
     means = {
         candidate.case_id: (
             candidate.summary.time.mean,
@@ -263,14 +261,14 @@ def confirmation_of(race: RaceRecords, state: RaceState, runs: pd.DataFrame) -> 
     other_objectives: dict[Objective, Difference] = {}
     for objective in OBJECTIVES:
         values = runs.set_index(["case_id", "repetition"])[objective.field].reindex
-        difference = _difference(*(values(of).to_numpy(dtype=float) for of in keys))
+        difference = _difference(*(values(run_keys).to_numpy(dtype=float) for run_keys in keys))
         if difference is not None and objective != race.rule.of:
             other_objectives[objective] = difference
     difference, higher = _difference(best, reference), race.rule.higher
     found = Confirmation(len(best), difference, other_objectives)
     if state.level is None or difference is None or not difference.standard_error:
         return found
-    logs = [((-1 if higher else 1) * np.log(of)).tolist() for of in (best, reference)]
+    logs = [((-1 if higher else 1) * np.log(values)).tolist() for values in (best, reference)]
     slow = slow_runs(best), slow_runs(reference)
     return replace(
         found,
@@ -282,14 +280,20 @@ def confirmation_of(race: RaceRecords, state: RaceState, runs: pd.DataFrame) -> 
 def confirmation_runs(state: RaceState, frame: pd.DataFrame) -> pd.DataFrame:
     """Return the good runs of the confirmation."""
     good = good_runs(frame)
-    keys = {(case, repetition) for case, of in state.confirmation.items() for repetition in of}
+    keys = {
+        (case, repetition)
+        for case, repetitions in state.confirmation.items()
+        for repetition in repetitions
+    }
     rows = zip(good["case_id"], good["repetition"], strict=True)
     return good[np.fromiter((row in keys for row in rows), dtype=bool, count=len(good))]
 
 
 def _difference(best: Array, reference: Array) -> Difference | None:
     """Return the typical difference of the pairs of which both runs were measured."""
-    known = np.all([(of > MIN_VALUE) & (of < MAX_VALUE) for of in (best, reference)], axis=0)
+    known = np.all(
+        [(values > MIN_VALUE) & (values < MAX_VALUE) for values in (best, reference)], axis=0
+    )
     if np.count_nonzero(known) < 2:
         return None
     return Difference.of_pairs(np.log(best[known]), np.log(reference[known]))
@@ -347,7 +351,6 @@ def disturbed_runs(runs: pd.DataFrame) -> list[set[str]]:
 
 
 def _disturbed(runs: pd.DataFrame) -> Iterator[AdviceCaveat]:
-    """Yield how many runs were disturbed, and by what."""
     by_run = disturbed_runs(runs)
     if 2 * len(by_run) > len(runs):
         yield AdviceCaveat("mostly disturbed", numbers={"count": len(by_run), "runs": len(runs)})
@@ -399,9 +402,8 @@ def _drift(drift: Drift | None) -> Iterator[AdviceCaveat]:
 
 
 def _change(trend: Trend) -> dict[str, float]:
-    with np.errstate(over="ignore"):
-        low, high = np.expm1(np.array([trend.interval.low, trend.interval.high]) * trend.span)
-    return {"change": trend.change, "low": float(low), "high": float(high), "runs": trend.n}
+    ends = trend.change_interval
+    return {"change": trend.change, "low": ends.low, "high": ends.high, "runs": trend.n}
 
 
 def eliminations_of(

@@ -7,7 +7,7 @@ from typing import Any
 
 from pinstudy.analysis.advice.model import Advice, Candidate, Elimination, Point
 from pinstudy.analysis.statistics.difference import Difference
-from pinstudy.analysis.statistics.sample import Interval
+from pinstudy.analysis.statistics.sample import Interval, named_ends
 from pinstudy.base.cpulist import format_cpulist
 
 
@@ -21,7 +21,7 @@ def as_data(advice: Advice) -> dict[str, Any]:
         "region": advice.rule.region,
         "better": "higher" if advice.rule.higher else "lower",
         "margin": advice.rule.margin,
-        "quiet": _quiet_data(advice),
+        "quiet": {"runs": advice.trial_runs, "runs_disturbed": advice.disturbed_runs},
         "cpus_left_free": format_cpulist(advice.left_free) or None,
         "recommended": _candidate_data(advice.recommended),
         "reference": _candidate_data(advice.reference),
@@ -57,10 +57,6 @@ def as_data(advice: Advice) -> dict[str, Any]:
             for caveat in advice.caveats
         ],
     }
-
-
-def _quiet_data(advice: Advice) -> dict[str, Any]:
-    return {"runs": advice.trial_runs, "runs_disturbed": advice.disturbed_runs}
 
 
 def _case_data(candidate: Candidate) -> dict[str, Any]:
@@ -115,8 +111,8 @@ def _confirmation_data(advice: Advice) -> dict[str, Any] | None:
         "mean_gain": gain.share(gain.mean) if gain else None,
         "least_mean_gain": gain.share(gain.least_mean) if gain else None,
         "other_objectives": {
-            of: _difference(difference, difference.known_interval())
-            for of, difference in confirmation.other_objectives.items()
+            objective: _difference(difference, difference.known_interval())
+            for objective, difference in confirmation.other_objectives.items()
         },
     }
 
@@ -129,8 +125,7 @@ def _difference(
         return None
     return {
         "ratio": difference.ratio,
-        "ratio_low": interval.low if interval else None,
-        "ratio_high": interval.high if interval else None,
+        **named_ends("ratio", interval),
         "df": difference.df,
     }
 
@@ -143,8 +138,7 @@ def _elimination_data(elimination: Elimination) -> dict[str, Any]:
         "after_block": eliminated.block,
         "pairs": elimination.pairs,
         "ratio": elimination.ratio,
-        "ratio_low": elimination.interval.low if elimination.interval else None,
-        "ratio_high": elimination.interval.high if elimination.interval else None,
+        **named_ends("ratio", elimination.interval),
         "at_least": elimination.at_least,
         "reason": eliminated.reason or None,
     }

@@ -230,7 +230,7 @@ class Advice:
     @property
     def compared(self) -> int:
         """How many cases were compared with the reference: those that began, and did not fail."""
-        failed = sum(each.eliminated.why in NOT_COMPARED for each in self.eliminations)
+        failed = sum(case.eliminated.why in NOT_COMPARED for case in self.eliminations)
         return max(0, self.entrants - 1 - self.no_time - failed)
 
     @property

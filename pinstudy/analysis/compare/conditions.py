@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
 
@@ -19,7 +19,7 @@ from pinstudy.analysis.records.keys import TABLE_KEYS, TableKey
 from pinstudy.analysis.results.sources import Results
 from pinstudy.analysis.statistics.decision import Outcome
 from pinstudy.analysis.statistics.difference import Difference
-from pinstudy.analysis.verdict.model import CaseFinding, TableFindings, objectives_in
+from pinstudy.analysis.verdict.model import TableFindings, objectives_in
 from pinstudy.analysis.words import experiments as words
 from pinstudy.base.errors import UserError
 from pinstudy.base.text import one_line, plural, unknown_word
@@ -149,19 +149,19 @@ def _against_baselines(
         answer = analyze(results, condition.margin, baseline)
     keys = [table.key for table in answer.tables]
     return [
-        _against_baseline(f"{name} {case.label}", case, objective)
+        JudgedCase(
+            f"{name} {case.label}",
+            case.case_id,
+            objective,
+            comparison.outcome if comparison else NOT_COMPARED,
+            comparison.difference if comparison else None,
+        )
         for name, table in zip(_short_names(keys), answer.tables, strict=True)
         for objective in condition.objectives_of(table)
         for case in table.cases
         if not (case.is_baseline or case.summary.was_skipped)
+        for comparison in (case.comparisons.get(objective),)
     ]
-
-
-def _against_baseline(name: str, case: CaseFinding, objective: Objective) -> JudgedCase:
-    comparison = case.comparisons.get(objective)
-    if comparison is None:
-        return JudgedCase(name, case.case_id, objective, NOT_COMPARED)
-    return JudgedCase(name, case.case_id, objective, comparison.outcome, comparison.difference)
 
 
 def _side_by_side(condition: Condition, both: SideBySide) -> list[JudgedCase]:
@@ -169,15 +169,16 @@ def _side_by_side(condition: Condition, both: SideBySide) -> list[JudgedCase]:
     condition.check_objective([*OBJECTIVES, *both.objectives])
     pairs = [pair for pair in both.pairs if pair.objective in condition.objectives_of(pair.b)]
     names = _short_names([pair.b.key for pair in pairs])
-    return [
-        *(
-            _direct(f"{name} {row.case.label}", pair, row)
-            for name, pair in zip(names, pairs, strict=True)
-            for row in pair.rows
-            if not _was_skipped(row)
-        ),
-        *_of_one_result(both, condition),
+    cases = [
+        _direct(f"{name} {row.case.label}", pair, row)
+        for name, pair in zip(names, pairs, strict=True)
+        for row in pair.rows
+        if not all(side is None or side.case.summary.was_skipped for side in (row.a, row.b))
     ]
+    asked = (known for known in both.objectives if condition.objective in _names(known))
+    objective = next(asked, TIME)
+    alone = (*both.only_a, *both.only_b)
+    return [*cases, *(JudgedCase(title, "", objective, NOT_COMPARED) for title in alone)]
 
 
 def _direct(name: str, pair: Pair, row: Row) -> JudgedCase:
@@ -187,17 +188,6 @@ def _direct(name: str, pair: Pair, row: Row) -> JudgedCase:
     return JudgedCase(name, case_id, pair.objective, row.outcome, row.direct.difference)
 
 
-def _was_skipped(row: Row) -> bool:
-    return all(side is None or side.case.summary.was_skipped for side in (row.a, row.b))
-
-
-def _of_one_result(both: SideBySide, condition: Condition) -> Iterator[JudgedCase]:
-    asked = (known for known in both.objectives if condition.objective in _names(known))
-    objective = next(asked, TIME)
-    for title in (*both.only_a, *both.only_b):
-        yield JudgedCase(title, "", objective, NOT_COMPARED)
-
-
 def _short_names(keys: Sequence[TableKey]) -> list[str]:
     """Return the names of tables: program and team, and in what else the tables differ."""
     varying = [
@@ -205,18 +195,12 @@ def _short_names(keys: Sequence[TableKey]) -> list[str]:
         for name in TABLE_KEYS
         if name not in _NAMED and len({getattr(key, name) for key in keys}) > 1
     ]
-    return [
-        one_line(
-            " ".join(
-                [
-                    ":".join(filter(None, (key.app, key.region))),
-                    key.threads_label,
-                    *(str(getattr(key, name)) for name in varying if getattr(key, name)),
-                ]
-            )
-        )
-        for key in keys
-    ]
+    names = []
+    for key in keys:
+        program = ":".join(filter(None, (key.app, key.region)))
+        more = (str(getattr(key, name)) for name in varying if getattr(key, name))
+        names.append(one_line(" ".join((program, key.threads_label, *more))))
+    return names
 
 
 @dataclass(frozen=True)
@@ -261,15 +245,8 @@ class Judgement:
         head = f"--fail-if {self.condition.text!r}: {word}, {cases}"
         rows = [_cells(case) for case in failed]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        return [
-            head,
-            *(
-                "  ".join(
-                    ["", *(cell.ljust(width) for cell, width in zip(row, widths, strict=True))]
-                ).rstrip()
-                for row in rows
-            ),
-        ]
+        aligned = ("  ".join(("", *map(str.ljust, row, widths))).rstrip() for row in rows)
+        return [head, *aligned]
 
     @property
     def data(self) -> list[dict[str, Any]]:
@@ -282,10 +259,9 @@ def _cells(case: JudgedCase) -> tuple[str, ...]:
     if case.difference is None:
         return (*start, "", "")
     change, interval = case.difference.ratio - 1, case.difference.known_interval()
-    if interval is None:
-        return (*start, f"{signed(100 * change, decimals_left(0))} %", "no spread")
-    if not math.isfinite(interval.high):
-        return (*start, f"{signed(100 * change, decimals_left(0))} %", "too wide to tell")
+    if interval is None or not math.isfinite(interval.high):
+        why = "too wide to tell" if interval else "no spread"
+        return (*start, f"{signed(100 * change, decimals_left(0))} %", why)
     shown, (low, high) = signed_percents(change, interval.low - 1, interval.high - 1)
     return (*start, f"{shown} %", f"{low} to {high} %")
 

@@ -14,6 +14,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import starmap
+from operator import itemgetter
 from typing import NamedTuple
 
 from pinstudy.analysis.answer import MARGIN, analyze
@@ -21,7 +23,7 @@ from pinstudy.analysis.compare.matching import algorithm_of, governor_of
 from pinstudy.analysis.compare.tables import ratio_cells
 from pinstudy.analysis.findings.effects import Cases, cases_of
 from pinstudy.analysis.findings.one_for_all import AllNodes, Default, Loss, all_nodes
-from pinstudy.analysis.format.numbers import NOTHING, ends_in_percent, finite, in_percent
+from pinstudy.analysis.format.numbers import NOTHING, ends_in_percent, in_percent
 from pinstudy.analysis.format.table import Column, Table
 from pinstudy.analysis.objectives import EDP, ENERGY, TIME, Objective
 from pinstudy.analysis.records.keys import cell_of_settings
@@ -31,8 +33,14 @@ from pinstudy.analysis.results.node_files import node_facts
 from pinstudy.analysis.results.sources import Results
 from pinstudy.analysis.results.summaries import UNKNOWN
 from pinstudy.analysis.statistics.decision import ALPHA, Outcome
-from pinstudy.analysis.statistics.sample import Interval
-from pinstudy.analysis.verdict.model import CaseFinding, Comparison, Findings, TableFindings
+from pinstudy.analysis.statistics.sample import Interval, named_ends
+from pinstudy.analysis.verdict.model import (
+    CaseFinding,
+    Comparison,
+    Findings,
+    TableFindings,
+    objectives_in,
+)
 from pinstudy.analysis.words import experiments as words
 from pinstudy.base.text import one_line
 from pinstudy.configs.settings import Settings
@@ -123,19 +131,19 @@ def compare_many(
     """
     answers = [analyze(results, margin) for results in every]
     found = [list(_all_best(findings, as_governor)) for findings in answers]
-    common_of = _with_known_conditions(common for each in found for common, _ in each)
-    tables = [_by_configuration(each, common_of) for each in found]
+    common_of = _with_known_conditions(common for pairs in found for common, _ in pairs)
+    tables = [_by_configuration(pairs, common_of) for pairs in found]
     like = _most_common_programs(tables)
     return [
         NodeOfMany(
             results.name,
             node_facts(results),
             results.days_proved,
-            {common: _most_alike(of, common, like[common]) for common, of in each.items()},
-            {of.identity: of for table in findings.tables for of in table.objectives if of != EDP},
+            {common: _most_alike(bests, common, like[common]) for common, bests in best.items()},
+            {name.identity: name for name in objectives_in(findings.tables) if name != EDP},
             cases_of(results, findings),
         )
-        for results, findings, each in zip(every, answers, tables, strict=True)
+        for results, findings, best in zip(every, answers, tables, strict=True)
     ]
 
 
@@ -148,19 +156,20 @@ def _with_known_conditions(
     stand there.
     """
     every = list(dict.fromkeys(configurations))
-    known = [of for of in every if UNKNOWN not in (of.schedule, of.wait_policy)]
+    known = [common for common in every if UNKNOWN not in (common.schedule, common.wait_policy)]
     taken = {}
     for common in every:
-        possible = [of for of in known if _may_be_same(common, of)]
+        possible = [other for other in known if _may_be_same(common, other)]
         taken[common] = possible[0] if len(possible) == 1 else common
     return taken
 
 
 def _may_be_same(common: CommonConfiguration, known: CommonConfiguration) -> bool:
-    conditions = known.schedule, known.wait_policy
-    mine = common.schedule, common.wait_policy
-    return common._replace(schedule=conditions[0], wait_policy=conditions[1]) == known and all(
-        of in (UNKNOWN, theirs) for of, theirs in zip(mine, conditions, strict=True)
+    is_same = common._replace(schedule=known.schedule, wait_policy=known.wait_policy) == known
+    return (
+        is_same
+        and common.schedule in (UNKNOWN, known.schedule)
+        and common.wait_policy in (UNKNOWN, known.wait_policy)
     )
 
 
@@ -168,10 +177,8 @@ def _by_configuration(
     found: Iterable[tuple[CommonConfiguration, Best]],
     common_of: Mapping[CommonConfiguration, CommonConfiguration],
 ) -> dict[CommonConfiguration, list[Best]]:
-    by_configuration: dict[CommonConfiguration, list[Best]] = {}
-    for common, best in found:
-        by_configuration.setdefault(common_of[common], []).append(best)
-    return by_configuration
+    alike = grouped(found, lambda pair: common_of[pair[0]])
+    return {common_of[pairs[0][0]]: [best for _, best in pairs] for pairs in alike}
 
 
 def _program(table: TableFindings) -> tuple[str, str, str]:
@@ -187,8 +194,8 @@ def _most_common_programs(
     """
     counts: dict[CommonConfiguration, Counter[tuple[str, str, str]]] = {}
     for by_configuration in every:
-        for common, of in by_configuration.items():
-            programs = dict.fromkeys(_program(best.table) for best in of)
+        for common, found in by_configuration.items():
+            programs = dict.fromkeys(_program(best.table) for best in found)
             counts.setdefault(common, Counter()).update(programs.keys())
     return {common: count.most_common(1)[0][0] for common, count in counts.items()}
 
@@ -201,51 +208,39 @@ def _most_alike(
     def likeness(best: Best) -> tuple[bool, ...]:
         key = best.table.key
         conditions = key.schedule == common.schedule, key.wait_policy == common.wait_policy
-        same = (of == other for of, other in zip(_program(best.table), like, strict=True))
+        same = (mine == its for mine, its in zip(_program(best.table), like, strict=True))
         return (*same, *conditions)
 
     taken = max(found, key=likeness)
-    return replace(taken, left_aside=tuple(of.table for of in found if of is not taken))
+    return replace(taken, left_aside=tuple(best.table for best in found if best is not taken))
 
 
 def _all_best(
     findings: Findings, as_governor: str | None
 ) -> Iterator[tuple[CommonConfiguration, Best]]:
+    def under(case: CaseFinding) -> tuple[str, Settings, str | None]:
+        governor = governor_of(case) or as_governor or _UNKNOWN
+        return governor, case.summary.key.settings, case.summary.key.co_runner
+
     for table in findings.tables:
-        for cases in grouped(table.cases, lambda case: _under(case, as_governor)):
+        for cases in grouped(table.cases, under):
             for objective in table.compared_by:
                 compared = [case for case in cases if objective in case.comparisons]
                 if objective == EDP or not compared:
                     continue
-                first = min(compared, key=lambda case: _loss(case, objective))
+                first = min(compared, key=lambda case: case.comparisons[objective].loss)
                 found = Best(table, first, first.comparisons[objective], len(compared))
-                yield _common(table, first, objective, as_governor), found
-
-
-def _under(case: CaseFinding, as_governor: str | None) -> tuple[object, ...]:
-    governor = governor_of(case) or as_governor or _UNKNOWN
-    return governor, case.summary.key.settings, case.summary.key.co_runner
-
-
-def _common(
-    table: TableFindings, case: CaseFinding, objective: Objective, as_governor: str | None
-) -> CommonConfiguration:
-    return CommonConfiguration(
-        algorithm_of(table),
-        table.key.threads_label,
-        table.key.region,
-        table.key.schedule,
-        table.key.wait_policy,
-        governor_of(case) or as_governor or _UNKNOWN,
-        case.summary.key.settings,
-        case.summary.key.co_runner,
-        case.summary.key.guest,
-        objective.identity,
-    )
-
-
-def _loss(case: CaseFinding, objective: Objective) -> float:
-    return objective.loss(case.comparisons[objective].difference.log_ratio)
+                common = CommonConfiguration(
+                    algorithm_of(table),
+                    table.key.threads_label,
+                    table.key.region,
+                    table.key.schedule,
+                    table.key.wait_policy,
+                    *under(first),
+                    first.summary.key.guest,
+                    objective.identity,
+                )
+                yield common, found
 
 
 def many_tables(nodes: Sequence[NodeOfMany]) -> list[Table]:
@@ -265,15 +260,9 @@ def _nodes_table(nodes: Sequence[NodeOfMany]) -> Table:
     )
     cells = []
     for letter, node in zip(letters_of(nodes), nodes, strict=True):
-        counts = Counter(best.comparison.outcome for best in node.best.values())
-        cells.append(
-            (
-                letter,
-                *_of_node(node),
-                str(len(node.best)),
-                *(str(counts[word]) for word in _WORDS),
-            )
-        )
+        outcomes = [best.comparison.outcome for best in node.best.values()]
+        counts = (str(outcomes.count(word)) for word in _WORDS)
+        cells.append((letter, *_of_node(node), str(len(node.best)), *counts))
     return Table(
         "Does the best mapping gain over the baseline? By configurations (program, team, "
         "schedule, wait policy, governor, objective)",
@@ -285,13 +274,14 @@ def _nodes_table(nodes: Sequence[NodeOfMany]) -> Table:
 
 def _one_node(nodes: Sequence[NodeOfMany]) -> Iterator[str]:
     """Yield which of the results are of one node, as far as its facts tell."""
-    by_digest: dict[str, list[str]] = {}
-    for letter, node in zip(letters_of(nodes), nodes, strict=True):
-        if node.node:
-            by_digest.setdefault(node.node.digest, []).append(letter)
-    for letters in by_digest.values():
-        if len(letters) > 1:
-            yield words.ONE_NODE.format(letters=", ".join(letters))
+    known = [
+        (node.node.digest, letter)
+        for letter, node in zip(letters_of(nodes), nodes, strict=True)
+        if node.node
+    ]
+    for alike in grouped(known, itemgetter(0)):
+        if len(alike) > 1:
+            yield words.ONE_NODE.format(letters=", ".join(letter for _, letter in alike))
 
 
 def letters_of(nodes: Sequence[NodeOfMany]) -> list[str]:
@@ -312,7 +302,7 @@ def _of_node(node: NodeOfMany) -> tuple[str, ...]:
 
 def _configuration_table(nodes: Sequence[NodeOfMany], common: CommonConfiguration) -> Table:
     objective = next(
-        of for node in nodes if (of := node.objectives.get(common.objective)) is not None
+        node.objectives[common.objective] for node in nodes if common.objective in node.objectives
     )
     columns = (
         *(Column(name, right=False) for name in ("", "CPU", "best mapping")),
@@ -334,7 +324,7 @@ def _configuration_table(nodes: Sequence[NodeOfMany], common: CommonConfiguratio
     return Table(
         caption=f"{title}: {objective.noun}",
         columns=columns,
-        cells=tuple(_cells(*of) for of in here),
+        cells=tuple(starmap(_cells, here)),
         notes=tuple(("", one_line(note)) for note in notes),
         raw_values=tuple(_raw(node, best, common, objective) for _, node, best in here),
     )
@@ -383,7 +373,6 @@ def _cells(letter: str, node: NodeOfMany, best: Best) -> tuple[str, ...]:
 def _raw(
     node: NodeOfMany, best: Best, common: CommonConfiguration, objective: Objective
 ) -> dict[str, object]:
-    interval = best.interval
     return {
         "results": node.name,
         "cpu_model": node.node.cpu_model if node.node else None,
@@ -408,8 +397,7 @@ def _raw(
         "mappings_compared": best.among,
         "left_aside": "; ".join(map(_in_short, best.left_aside)) or None,
         "ratio": best.comparison.difference.ratio,
-        "ratio_low": interval.low if interval else None,
-        "ratio_high": finite(interval.high) if interval else None,
+        **named_ends("ratio", best.interval),
         "outcome": best.comparison.outcome,
     }
 
@@ -419,7 +407,7 @@ def of_all_nodes(named: Mapping[str, tuple[Results, Cases]]) -> tuple[AllNodes, 
     nodes: dict[Hashable, dict[str, Cases]] = {}
     for name, (results, cases) in named.items():
         nodes.setdefault(_node_of(results, name), {})[name] = cases
-    return all_nodes({", ".join(of): tuple(of.values()) for of in nodes.values()})
+    return all_nodes({", ".join(results): tuple(results.values()) for results in nodes.values()})
 
 
 def _node_of(results: Results, name: str) -> Hashable:
@@ -434,7 +422,7 @@ def _node_of(results: Results, name: str) -> Hashable:
 
 def all_nodes_tables(found: Sequence[AllNodes]) -> list[Table]:
     """Return the tables of time and energy, a line for each mapping, the site's default first."""
-    return [_default_table(of) for of in found if of.objective in (TIME, ENERGY)]
+    return [_default_table(answer) for answer in found if answer.objective in (TIME, ENERGY)]
 
 
 def _default_table(found: AllNodes) -> Table:

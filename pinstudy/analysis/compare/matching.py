@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from pinstudy.analysis.objectives import Objective
 from pinstudy.analysis.records.files import read_node
 from pinstudy.analysis.records.first_records import Record
 from pinstudy.analysis.results.node_files import node_facts
@@ -135,7 +136,9 @@ def matched_rows(
     A row without a known governor is the row of the other side that has its mappings, when
     neither side has another such row.
     """
-    keys_a, keys_b = ([_row_key(case, as_governor) for case in of] for of in (cases_a, cases_b))
+    keys_a, keys_b = (
+        [_row_key(case, as_governor) for case in cases] for cases in (cases_a, cases_b)
+    )
     partners: dict[int, int] = {}
     for at, key in enumerate(keys_a):
         same = [other for other, its_key in enumerate(keys_b) if its_key == key]
@@ -209,19 +212,19 @@ def unlike_metrics(a: TableFindings, b: TableFindings) -> Iterator[Unlike]:
 
     They are not side by side.
     """
-    theirs = {str(of): of for of in b.objectives}
+    theirs = {str(objective): objective for objective in b.objectives}
     for mine in a.objectives:
         other = theirs.get(mine, mine)
         if mine.identity != other.identity:
-            sides = (
-                one_line(f"{DIRECTIONS[of.higher]} is better, in {of.unit or 'a plain number'}")
-                for of in (mine, other)
-            )
-            yield Unlike(one_line(mine.short), *sides)
+            yield Unlike(one_line(mine.short), _direction(mine), _direction(other))
+
+
+def _direction(objective: Objective) -> str:
+    unit = objective.unit or "a plain number"
+    return one_line(f"{DIRECTIONS[objective.higher]} is better, in {unit}")
 
 
 def _facts(table: TableFindings, name: str) -> list[str]:
-    """Return what the rows of a table have for a fact, each once."""
     facts = (getattr(case.summary.key, name) for case in table.cases)
     return sorted({fact for fact in facts if fact})
 
@@ -293,7 +296,7 @@ def _facts_of_programs(records: Iterable[Record]) -> _Facts:
     for record in records:
         runtime = table_in(record, "runtime")
         named = (runtime.get(name) for name in ("name", "version"))
-        _take(facts, "OpenMP runtime", " ".join(of for of in named if isinstance(of, str)))
+        _take(facts, "OpenMP runtime", " ".join(word for word in named if isinstance(word, str)))
         _take(facts, "built with", record.get("built_with"))
     return facts
 
@@ -310,7 +313,7 @@ def _programs(
 ) -> Iterator[Unlike]:
     digests = _unlike_digests(records_a, records_b, _PROGRAM)
     if digests:
-        first, second = (of[:_DIGITS] for of in digests)
+        first, second = (digest[:_DIGITS] for digest in digests)
         files = _between(a, b, files_between, *digests)
         yield Unlike("program", first, second, files)
 
@@ -320,14 +323,14 @@ def _unlike_digests(
 ) -> tuple[str, str] | None:
     """Return a digest that only A has, and one that only B has; None where both have the same."""
     mine, theirs = (
-        dict.fromkeys(str(of[name]) for of in records if isinstance(of.get(name), str))
+        dict.fromkeys(str(record[name]) for record in records if isinstance(record.get(name), str))
         for records in (records_a, records_b)
     )
     if not (mine and theirs) or mine.keys() == theirs.keys():
         return None
     return (
-        next((of for of in mine if of not in theirs), next(iter(mine))),
-        next((of for of in theirs if of not in mine), next(iter(theirs))),
+        next((digest for digest in mine if digest not in theirs), next(iter(mine))),
+        next((digest for digest in theirs if digest not in mine), next(iter(theirs))),
     )
 
 
@@ -347,7 +350,7 @@ def _unlike(mine: _Facts, theirs: _Facts) -> Iterator[Unlike]:
         others = theirs.get(word, values)
         if values.keys() != others.keys():
             yield Unlike(
-                word, *(first_of(list(of), _MAX_VALUES, " and ") for of in (values, others))
+                word, *(first_of(list(known), _MAX_VALUES, " and ") for known in (values, others))
             )
 
 

@@ -26,7 +26,14 @@ from pinstudy.analysis.compare.matching import (
     unknown_governors,
     unlike_metrics,
 )
-from pinstudy.analysis.objectives import EDP, ENERGY, OBJECTIVES, TIME, Objective
+from pinstudy.analysis.objectives import (
+    EDP,
+    ENERGY,
+    OBJECTIVES,
+    TIME,
+    Objective,
+    by_identity,
+)
 from pinstudy.analysis.results.sources import Results
 from pinstudy.analysis.results.turns import are_in_turn
 from pinstudy.analysis.statistics.decision import Outcome
@@ -161,13 +168,11 @@ class SideBySide:
     @property
     def all_differences(self) -> dict[Unlike, list[str]]:
         """The differences, each with the apps that have it; none where it is of the nodes."""
-        found: dict[Unlike, list[str]] = {difference: [] for difference in self.differences}
+        found: dict[Unlike, dict[str, None]] = {difference: {} for difference in self.differences}
         for pair in self.pairs:
             for difference in pair.differences:
-                apps = found.setdefault(difference, [])
-                if pair.a.key.app not in apps:
-                    apps.append(pair.a.key.app)
-        return found
+                found.setdefault(difference, {})[pair.a.key.app] = None
+        return {difference: list(apps) for difference, apps in found.items()}
 
     @property
     def agreements(self) -> list[Agreements]:
@@ -187,8 +192,7 @@ class SideBySide:
     @property
     def objectives(self) -> list[Objective]:
         """What tables are put side by side by."""
-        objectives = {of.identity: of for of in (*COMPARED, *(p.objective for p in self.pairs))}
-        return list(objectives.values())
+        return by_identity((*COMPARED, *(pair.objective for pair in self.pairs)))
 
 
 @dataclass(frozen=True)
@@ -281,7 +285,8 @@ def _pairs(
     matched = matched_rows(a.cases, b.cases, as_governor)
     reference = first_common_baseline(matched)
     published = one.results.is_published or other.results.is_published
-    is_direct = not published and _are_the_same_work(a, b)
+    is_same_work = (a.key.size, a.key.build) == (b.key.size, b.key.build)
+    is_direct = is_same_work and not published
     unknown = tuple(unknown_governors(matched))
     differences = (
         *differences_in_kind(a, b),
@@ -289,8 +294,10 @@ def _pairs(
         *differences_of_programs(one.results, other.results, a, b),
         *differences_of_settings(one.results, other.results, matched),
     )
-    for objective in _in_both(a, b):
-        if objective == EDP and not with_edp:
+    theirs = {objective.identity for objective in b.objectives}
+    for objective in a.objectives:
+        # Of what is printed, that of one unit.
+        if objective.identity not in theirs or (objective == EDP and not with_edp):
             continue
         if not all(any(objective in case.samples for case in table.cases) for table in (a, b)):
             continue
@@ -302,7 +309,6 @@ def _pairs(
 
 
 def _with_outcomes(rows: Sequence[Row], objective: Objective, margin: float) -> tuple[Row, ...]:
-    """Return the rows with B's outcomes against A."""
     differences = {
         (str(at), objective): row.direct.difference
         for at, row in enumerate(rows)
@@ -311,16 +317,6 @@ def _with_outcomes(rows: Sequence[Row], objective: Objective, margin: float) -> 
     found = compare_all(differences, margin, lambda key: key[1])
     outcomes = {int(at): comparison.outcome for (at, _), comparison in found.items()}
     return tuple(replace(row, outcome=outcomes.get(at)) for at, row in enumerate(rows))
-
-
-def _in_both(a: TableFindings, b: TableFindings) -> list[Objective]:
-    """Return what two tables are put side by side by; of what is printed, that of one unit."""
-    theirs = {of.identity for of in b.objectives}
-    return [of for of in a.objectives if of.identity in theirs]
-
-
-def _are_the_same_work(a: TableFindings, b: TableFindings) -> bool:
-    return (a.key.size, a.key.build) == (b.key.size, b.key.build)
 
 
 def _row(

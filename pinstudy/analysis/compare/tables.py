@@ -16,10 +16,10 @@ from pinstudy.analysis.compare.side_by_side import (
     Side,
     SideBySide,
 )
-from pinstudy.analysis.format.numbers import NOTHING, finite, fixed
+from pinstudy.analysis.format.numbers import NOTHING, fixed
 from pinstudy.analysis.format.table import Column, Notes, Table, table_of
 from pinstudy.analysis.records.keys import TABLE_KEYS, cell_of_settings
-from pinstudy.analysis.statistics.sample import Interval
+from pinstudy.analysis.statistics.sample import Interval, named_ends
 from pinstudy.analysis.verdict.case_caveats import loaded_at_start
 from pinstudy.analysis.words import experiments as words
 from pinstudy.analysis.words.verdict import (
@@ -245,7 +245,7 @@ def _of_estimands(pair: Pair) -> list[str]:
         "B": [(row.b.number, row.b.ratio) for row in rows if row.b],
         "B / A": [(row.case.number, row.direct) for row in rows],
     }
-    said = [f"{name}: {text}" for name, of in columns.items() if (text := _kinds_of(of))]
+    said = [f"{name}: {text}" for name, ratios in columns.items() if (text := _kinds_of(ratios))]
     return [words.RATIOS_ARE_OF.format(kinds="; ".join(said))] if said else []
 
 
@@ -306,10 +306,8 @@ def _raw_side(side: Side | None) -> dict[str, Any]:
 
 
 def _raw_ratio(name: str, ratio: Ratio | None) -> dict[str, Any]:
-    interval = ratio.interval if ratio else None
     return {
         name: ratio.value if ratio else None,
         f"{name}_estimand": ratio.estimand if ratio else None,
-        f"{name}_low": interval.low if interval else None,
-        f"{name}_high": finite(interval.high) if interval else None,
+        **named_ends(name, ratio.interval if ratio else None),
     }

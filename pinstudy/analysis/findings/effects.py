@@ -125,16 +125,16 @@ class Cases:
         return self._without_difference(case, other, objective)
 
     def _without_difference(self, case: Case, other: Case, objective: Objective) -> Effect | Why:
-        mine, theirs = (self.values.get(of.key.case_id) for of in (case, other))
+        mine, theirs = (self.values.get(either.key.case_id) for either in (case, other))
         if mine is not None and theirs is not None:
             if not are_in_turn(mine.made, theirs.made):
                 return "out of turn"
-            few = min(len(of.measured(objective)) for of in (mine, theirs)) < 2
+            few = min(len(values.measured(objective)) for values in (mine, theirs)) < 2
             return "too few runs" if few else "modes"
         happened = case.circumstances, other.circumstances
-        if any(of.out_of_turn for of in happened):
+        if any(circumstances.out_of_turn for circumstances in happened):
             return "out of turn"
-        if any(objective in of.unclear for of in happened):
+        if any(objective in circumstances.unclear for circumstances in happened):
             return "modes"
         return Effect(math.log(self.mean(case, objective) / self.mean(other, objective)))
 

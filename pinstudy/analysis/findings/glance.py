@@ -10,7 +10,14 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from pinstudy.analysis.measures import SHOWN
-from pinstudy.analysis.objectives import EDP, ENERGY, OBJECTIVES, TIME, Objective
+from pinstudy.analysis.objectives import (
+    EDP,
+    ENERGY,
+    OBJECTIVES,
+    TIME,
+    Objective,
+    by_identity,
+)
 from pinstudy.analysis.records.runs import whole_runs
 from pinstudy.analysis.results.case import Case, grouped
 from pinstudy.analysis.results.sources import Results
@@ -93,9 +100,10 @@ def decision_overviews(
 
     `labels` are the configurations'.
     """
-    printed = [of for table in findings.tables for of in table.compared_by if of not in OBJECTIVES]
-    asked = {objective.identity: objective for objective in (TIME, ENERGY, *printed)}
-    found = (decision_overview(findings, labels, objective) for objective in asked.values())
+    compared_by = (name for table in findings.tables for name in table.compared_by)
+    printed = (name for name in compared_by if name not in OBJECTIVES)
+    asked = by_identity((TIME, ENERGY, *printed))
+    found = (decision_overview(findings, labels, objective) for objective in asked)
     return [decision for decision in found if decision.total]
 
 
@@ -171,9 +179,9 @@ def _instructions(advised: Sequence[_Advised], objective: Objective) -> Iterator
                 by_option.setdefault(option, []).append(configuration)
         option = max(by_option, key=lambda name: len(by_option[name]))
         group = by_option[option]
-        changes = _changes([(of.options[option], of.table) for of in group], objective)
-        yield Instruction(*option, tuple(of.label for of in group), changes)
-        left = [of for of in left if option not in of.options]
+        changes = _changes([(case.options[option], case.table) for case in group], objective)
+        yield Instruction(*option, tuple(case.label for case in group), changes)
+        left = [case for case in left if option not in case.options]
 
 
 def _changes(
@@ -307,14 +315,12 @@ class Disturbed:
 def disturbed_of(findings: Findings) -> Disturbed:
     """Return how many runs were disturbed."""
     happened = [case.summary.circumstances for case in _whole(findings)]
-    counts = {
-        name: count
-        for name in DISTURBANCES
-        if (count := sum(of.disturbed.get(name, 0) for of in happened))
-    }
+    found: Counter[str] = Counter()
     tasks: Counter[str] = Counter()
     for circumstances in happened:
-        tasks.update({name: of.runs for name, of in circumstances.neighbours.items()})
+        found.update(circumstances.disturbed)
+        tasks.update({name: task.runs for name, task in circumstances.neighbours.items()})
+    counts = {name: found[name] for name in DISTURBANCES if found[name]}
     runs = sum(case.summary.n or 0 for case in _whole(findings))
     return Disturbed(runs, counts, dict(tasks.most_common()))
 

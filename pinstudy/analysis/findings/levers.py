@@ -115,7 +115,10 @@ def range_of(pairs: Sequence[LeverPair], objective: Objective) -> Range | None:
     intervals = [interval for effect in effects if (interval := effect.between()) is not None]
     reach = None
     if len(intervals) == len(effects):
-        reach = Interval(min(of.low for of in intervals), max(of.high for of in intervals))
+        reach = Interval(
+            min(interval.low for interval in intervals),
+            max(interval.high for interval in intervals),
+        )
     ratios = [effect.ratio for effect in effects]
     return Range(min(ratios), max(ratios), reach, len(effects))
 
@@ -140,12 +143,12 @@ def _levers(cases: Cases, factor: Factor) -> Iterator[Lever]:
 
 
 def _pair(cases: Cases, case: Case, reference: Case) -> LeverPair:
-    found = {of: cases.effect(case, reference, of) for of in OBJECTIVES}
+    found = {objective: cases.effect(case, reference, objective) for objective in OBJECTIVES}
     return LeverPair(
         case,
         reference,
-        {of: effect for of, effect in found.items() if isinstance(effect, Effect)},
-        {of: why for of, why in found.items() if not isinstance(why, Effect)},
+        {objective: effect for objective, effect in found.items() if isinstance(effect, Effect)},
+        {objective: why for objective, why in found.items() if not isinstance(why, Effect)},
     )
 
 
@@ -179,9 +182,9 @@ def _pairs(
 
 def _nearest(case: Case, references: Sequence[Case]) -> Case:
     """Return the reference on the same CPUs where a mapping was run on several sets of them."""
-    return next((of for of in references if of.key.cpus == case.key.cpus), references[0])
+    return next((other for other in references if other.key.cpus == case.key.cpus), references[0])
 
 
 def all_else(case: Case, factor: Factor) -> Hashable:
     """Return all that a case shares with the others of its lever."""
-    return program_of(case), *(level_of(case, of) for of in FACTORS if of != factor)
+    return program_of(case), *(level_of(case, other) for other in FACTORS if other != factor)

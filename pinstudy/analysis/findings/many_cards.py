@@ -12,6 +12,7 @@ from pathlib import Path
 from statistics import median
 
 from pinstudy.analysis.objectives import TIME
+from pinstudy.analysis.results.case import grouped
 from pinstudy.analysis.results.node_facts import NodeFacts
 from pinstudy.analysis.results.node_files import node_facts
 from pinstudy.analysis.results.sources import Results
@@ -66,13 +67,10 @@ class ManyCards:
 def many_cards(every: Sequence[tuple[Results, Findings]]) -> ManyCards | None:
     """Return the changes of time in the commonest configuration; None where nothing is compared."""
     found = [dict(_configurations(findings)) for _, findings in every]
-    counts: dict[Configuration, int] = {}
-    for configurations in found:
-        for configuration in configurations:
-            counts[configuration] = counts.get(configuration, 0) + 1
+    counts = Counter(configuration for configurations in found for configuration in configurations)
     if not counts:
         return None
-    common = max(counts, key=lambda configuration: counts[configuration])
+    common = counts.most_common(1)[0][0]
     nodes, lacking = [], []
     baselines: dict[str, None] = {}
     names = _short_names([results.name for results, _ in every])
@@ -84,7 +82,9 @@ def many_cards(every: Sequence[tuple[Results, Findings]]) -> ManyCards | None:
         baselines[one_line(table.baseline_of(cases[0]).full_mapping)] = None
         model = _cpu_model(node_facts(results))
         nodes.append(NodeChanges(name, model, {case.full_mapping: _change(case) for case in cases}))
-    mappings = _mappings(nodes)
+    # Those of most results first.
+    of_nodes = Counter(mapping for node in nodes for mapping in node.changes)
+    mappings = tuple(mapping for mapping, _ in of_nodes.most_common())
     return ManyCards(
         one_line(", ".join(filter(None, common))),
         mappings,
@@ -111,16 +111,13 @@ def _configurations(
     for table in findings.tables:
         if TIME not in table.compared_by:
             continue
-        by_configuration: dict[Configuration, list[CaseFinding]] = {}
-        for case in table.cases:
-            if TIME in case.comparisons:
-                by_configuration.setdefault(_configuration(table, case), []).append(case)
-        for configuration, cases in by_configuration.items():
-            yield configuration, (table, cases)
+        compared = [case for case in table.cases if TIME in case.comparisons]
+        for cases in grouped(compared, _configuration):
+            yield _configuration(cases[0]), (table, cases)
 
 
-def _configuration(table: TableFindings, case: CaseFinding) -> Configuration:
-    key = table.key
+def _configuration(case: CaseFinding) -> Configuration:
+    key = case.summary.key.table
     region = f":{key.region}" if key.region else ""
     beside = case.summary.key.co_runner
     return (
@@ -146,28 +143,12 @@ def _cpu_model(node: NodeFacts | None) -> str:
     return one_line(node.cpu_model) + (" (virtual)" if node.virtual_machine else "")
 
 
-def _mappings(nodes: Sequence[NodeChanges]) -> tuple[str, ...]:
-    """Return the mappings, those of most results first."""
-    counts: dict[str, int] = {}
-    for node in nodes:
-        for mapping in node.changes:
-            counts[mapping] = counts.get(mapping, 0) + 1
-    return tuple(sorted(counts, key=lambda mapping: -counts[mapping]))
-
-
 def _by_model(nodes: Sequence[NodeChanges], first: str) -> dict[str, list[NodeChanges]]:
     def ratio(node: NodeChanges) -> float:
         change = node.changes.get(first)
         return change.ratio if change else float("inf")
 
-    groups: dict[str, list[NodeChanges]] = {}
-    for node in nodes:
-        groups.setdefault(node.cpu_model, []).append(node)
-    for group in groups.values():
-        group.sort(key=lambda node: (ratio(node), node.name))
-    return dict(
-        sorted(
-            groups.items(),
-            key=lambda group: (-len(group[1]), median(map(ratio, group[1])), group[0]),
-        )
-    )
+    ordered = sorted(nodes, key=lambda node: (ratio(node), node.name))
+    groups = grouped(ordered, lambda node: node.cpu_model)
+    groups.sort(key=lambda group: (-len(group), median(map(ratio, group)), group[0].cpu_model))
+    return {group[0].cpu_model: group for group in groups}

@@ -19,19 +19,18 @@ are compared on every node may be the default.
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from itertools import chain, combinations
+from statistics import fmean
 from typing import Any, Literal
 
 from pinstudy.analysis.findings.effects import TAIL, Cases, Effect, Why
 from pinstudy.analysis.findings.levers import all_else
-from pinstudy.analysis.format.numbers import finite
 from pinstudy.analysis.objectives import OBJECTIVES, TIME, Objective
 from pinstudy.analysis.results.case import Case, grouped
-from pinstudy.analysis.statistics.sample import Interval
+from pinstudy.analysis.statistics.sample import Interval, named_ends
 
 # Why a mapping has no loss in a configuration: `no case` of it there, or `alone` of all mappings.
 Absent = Why | Literal["no case", "alone"]
@@ -119,7 +118,7 @@ def one_for_all(cases: Cases) -> tuple[OneForAll, ...]:
         for in_guests in (False, True)
         for objective in OBJECTIVES
     )
-    return tuple(of for of in found if of.defaults)
+    return tuple(answer for answer in found if answer.defaults)
 
 
 def _one_for_all(
@@ -131,11 +130,11 @@ def _one_for_all(
     defaults = [default_of(name, found, count) for name in names if is_compared(name, found)]
     configurations = tuple(
         Configuration(
-            of.example,
-            {name: _loss([effects], count) for name, effects in of.effects.items()},
-            of.missing,
+            configuration.example,
+            {name: _loss([effects], count) for name, effects in configuration.effects.items()},
+            configuration.missing,
         )
-        for of in found
+        for configuration in found
     )
     return OneForAll(objective, in_guests, configurations, tuple(sorted(defaults, key=order)))
 
@@ -161,7 +160,7 @@ def cases_where(cases: Cases, in_guests: bool) -> list[Case]:
 
 def is_compared(name: str, configurations: Sequence[Compared]) -> bool:
     """Return whether a mapping is compared in any of these configurations."""
-    return any(name in of.effects for of in configurations)
+    return any(name in configuration.effects for configuration in configurations)
 
 
 def order(default: Default) -> tuple[float, ...]:
@@ -209,7 +208,7 @@ def _effects(cases: Cases, compared: Sequence[Case], objective: Objective) -> _E
     """
     found: dict[str, list[Effect]] = {}
     for case in compared:
-        against = (cases.effect(case, of, objective) for of in compared if of is not case)
+        against = (cases.effect(case, other, objective) for other in compared if other is not case)
         effects = [effect for effect in against if isinstance(effect, Effect)]
         found.setdefault(case.key.full_mapping, []).extend(effects)
     return found
@@ -217,24 +216,25 @@ def _effects(cases: Cases, compared: Sequence[Case], objective: Objective) -> _E
 
 def default_of(name: str, configurations: Sequence[Compared], mappings: int) -> Default:
     """Return a mapping's losses, where it is one of so many that may be chosen."""
-    mine = [of.effects[name] for of in configurations if name in of.effects]
+    where = [found for found in configurations if name in found.effects]
+    mine = [found.effects[name] for found in where]
     return Default(
         name,
         worst=_loss(mine, mappings),
         mean=_mean_loss(mine, mappings),
         compared=len(mine),
         missing=Counter(
-            of.missing.get(name, "no case") for of in configurations if name not in of.effects
+            found.missing.get(name, "no case")
+            for found in configurations
+            if name not in found.effects
         ),
         against_fewer=sum(
-            name in of.effects and any(why != "left out" for why in of.missing.values())
-            for of in configurations
+            any(why != "left out" for why in found.missing.values()) for found in where
         ),
     )
 
 
 def _loss(of_configurations: Sequence[Sequence[Effect]], mappings: int) -> Loss:
-    """Return the greatest loss of a mapping, of so many, over configurations."""
     effects = [effect for effects in of_configurations for effect in effects]
     ratio = max(1.0, *(effect.ratio for effect in effects))
     tail = TAIL / mappings
@@ -245,25 +245,20 @@ def _loss(of_configurations: Sequence[Sequence[Effect]], mappings: int) -> Loss:
     ]
     if len(intervals) < len(effects):
         return Loss(ratio, None)
-    low = max(1.0, *(of.low for of in intervals))
-    high = max(1.0, *(of.high for of in intervals))
+    low = max(1.0, *(interval.low for interval in intervals))
+    high = max(1.0, *(interval.high for interval in intervals))
     return Loss(ratio, Interval(low, high))
 
 
 def _mean_loss(of_configurations: Sequence[Sequence[Effect]], mappings: int) -> Loss:
     """Return the mean loss over configurations, which share the level of its interval."""
-    losses = [_loss([of], mappings * len(of_configurations)) for of in of_configurations]
-    ratio = _mean([loss.ratio for loss in losses])
+    losses = [_loss([effects], mappings * len(of_configurations)) for effects in of_configurations]
+    ratio = fmean(loss.ratio for loss in losses)
     intervals = [loss.interval for loss in losses if loss.interval is not None]
     if len(intervals) < len(losses):
         return Loss(ratio, None)
-    return Loss(
-        ratio, Interval(_mean([of.low for of in intervals]), _mean([of.high for of in intervals]))
-    )
-
-
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values)
+    low, high = (fmean(ends) for ends in zip(*map(astuple, intervals), strict=True))
+    return Loss(ratio, Interval(low, high))
 
 
 def one_for_all_data(answer: OneForAll) -> dict[str, Any]:
@@ -275,7 +270,7 @@ def one_for_all_data(answer: OneForAll) -> dict[str, Any]:
         "configurations": [
             {
                 "example": configuration.example.key.case_id,
-                "losses": {name: _loss_data(of) for name, of in configuration.losses.items()},
+                "losses": {name: _loss_data(loss) for name, loss in configuration.losses.items()},
                 "missing": dict(configuration.missing),
             }
             for configuration in answer.configurations
@@ -296,13 +291,7 @@ def default_data(default: Default) -> dict[str, Any]:
 
 
 def _loss_data(loss: Loss) -> dict[str, Any]:
-    return {"ratio": loss.ratio, **ends_data(loss.interval)}
-
-
-def ends_data(interval: Interval | None) -> dict[str, float | None]:
-    """Return both ends of an interval, None where they are not known."""
-    low, high = (interval.low, interval.high) if interval else (math.nan, math.nan)
-    return {"interval_low": finite(low), "interval_high": finite(high)}
+    return {"ratio": loss.ratio, **named_ends("interval", loss.interval)}
 
 
 @dataclass(frozen=True)
@@ -336,7 +325,11 @@ def all_nodes(nodes: Mapping[str, Sequence[Cases]]) -> tuple[AllNodes, ...]:
         for in_guests in (False, True)
         for objective in OBJECTIVES
     )
-    return tuple(of for of in found if of.defaults or (of.objective == TIME and not of.in_guests))
+    return tuple(
+        answer
+        for answer in found
+        if answer.defaults or (answer.objective == TIME and not answer.in_guests)
+    )
 
 
 def _all_nodes(
@@ -344,15 +337,17 @@ def _all_nodes(
 ) -> AllNodes:
     by_node = {
         node: [
-            of
+            configuration
             for cases in results
-            for of in compared_configurations(cases, cases_where(cases, in_guests), objective)
-            if of.effects
+            for configuration in compared_configurations(
+                cases, cases_where(cases, in_guests), objective
+            )
+            if configuration.effects
         ]
         for node, results in nodes.items()
     }
     every = list(chain.from_iterable(by_node.values()))
-    names = dict.fromkeys(name for of in every for name in of.effects)
+    names = dict.fromkeys(name for configuration in every for name in configuration.effects)
     lacking = {
         name: tuple(node for node, mine in by_node.items() if not is_compared(name, mine))
         for name in names
@@ -378,16 +373,16 @@ def all_nodes_data(found: Sequence[AllNodes]) -> list[dict[str, Any]]:
     """Return the findings as plain data, unrounded; `default` is None where no mapping is one."""
     return [
         {
-            "objective": str(of.objective),
-            "in_guests": of.in_guests,
-            "nodes": list(of.nodes),
-            "configurations": of.configurations,
-            "default": of.defaults[0].mapping if of.defaults else None,
+            "objective": str(answer.objective),
+            "in_guests": answer.in_guests,
+            "nodes": list(answer.nodes),
+            "configurations": answer.configurations,
+            "default": answer.defaults[0].mapping if answer.defaults else None,
             "defaults": [
-                default_data(default) | {"worst_on": of.worst_on[default.mapping]}
-                for default in of.defaults
+                default_data(default) | {"worst_on": answer.worst_on[default.mapping]}
+                for default in answer.defaults
             ],
-            "lacking": {name: list(nodes) for name, nodes in of.lacking.items()},
+            "lacking": {name: list(nodes) for name, nodes in answer.lacking.items()},
         }
-        for of in found
+        for answer in found
     ]

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from pinstudy.analysis.objectives import TIME, Objective
+from pinstudy.analysis.objectives import TIME, Objective, by_identity
 from pinstudy.analysis.records.keys import TableKey
 from pinstudy.analysis.results.case import grouped
 from pinstudy.base.text import one_line
@@ -103,7 +103,7 @@ class ConfigurationLine:
 
     def cells_of(self, objective: Objective) -> Mapping[str, Cell]:
         """Return the cells of an objective by column; none where its numbers have another unit."""
-        has_it = any(of.identity == objective.identity for of in self.cells)
+        has_it = any(known.identity == objective.identity for known in self.cells)
         return self.cells[objective] if has_it else {}
 
     def is_compared(self, objective: Objective) -> bool:
@@ -125,8 +125,8 @@ class ConfigurationLine:
 def by_program(lines: Iterable[ConfigurationLine]) -> tuple[ConfigurationLine, ...]:
     """Return configurations by program, then by threads; else in the order of the study."""
     every = list(lines)
-    programs = list(dict.fromkeys(of.program for of in every))
-    return tuple(sorted(every, key=lambda of: (programs.index(of.program), of.threads)))
+    programs = [line.program for line in every]
+    return tuple(sorted(every, key=lambda line: (programs.index(line.program), line.threads)))
 
 
 def labels_of_verdicts(
@@ -134,11 +134,12 @@ def labels_of_verdicts(
 ) -> dict[tuple[int, str, str | None], str]:
     """Return what the lines of a verdict have in common, by table, governor and co-runner."""
     labels = {}
-    for those in grouped(lines, lambda of: (of.table, of.governor, of.co_runner)):
-        of, *others = those
-        under = [set(other.under.split(", ")) for other in others]
-        common = [part for part in of.under.split(", ") if all(part in each for each in under)]
-        labels[of.table, of.governor, of.co_runner] = replace(of, under=", ".join(common)).label
+    for first, *others in grouped(lines, lambda line: (line.table, line.governor, line.co_runner)):
+        under = [other.under.split(", ") for other in others]
+        common = [part for part in first.under.split(", ") if all(part in parts for parts in under)]
+        labels[first.table, first.governor, first.co_runner] = replace(
+            first, under=", ".join(common)
+        ).label
     return labels
 
 
@@ -157,8 +158,7 @@ class Overview:
     @property
     def objectives(self) -> list[Objective]:
         """The objectives of which any case has a number, what is of one name and unit once."""
-        found = {of.identity: of for line in self.lines for of in line.cells}
-        return list(found.values())
+        return by_identity(objective for line in self.lines for objective in line.cells)
 
     def lines_of(self, objective: Objective) -> list[ConfigurationLine]:
         """Return the configurations that have numbers of an objective."""
@@ -175,23 +175,22 @@ class Overview:
 
     def is_compared(self, objective: Objective) -> bool:
         """Whether any case is compared in an objective."""
-        return any(of.is_compared(objective) for of in self.lines)
+        return any(line.is_compared(objective) for line in self.lines)
 
     @property
     def leading(self) -> list[Objective]:
         """The objectives to look at first, at least one: time, then what programs print."""
-        found = {of.leading.identity: of.leading for of in self.lines}
-        return sorted(found.values(), key=lambda of: of != TIME) or [TIME]
+        found = by_identity(line.leading for line in self.lines)
+        return sorted(found, key=lambda objective: objective != TIME) or [TIME]
 
     @property
     def shown(self) -> list[Objective]:
         """The objectives that have a grid: the leading ones, then all that compare any case."""
-        compared = filter(self.is_compared, self.objectives)
-        return list({of.identity: of for of in (*self.leading, *compared)}.values())
+        return by_identity((*self.leading, *filter(self.is_compared, self.objectives)))
 
     def shows(self, objective: Objective) -> bool:
         """Whether an objective has a grid."""
-        return any(of.identity == objective.identity for of in self.shown)
+        return any(shown.identity == objective.identity for shown in self.shown)
 
 
 _FIELDS: tuple[tuple[Callable[[TableKey], str], str], ...] = (
@@ -251,5 +250,5 @@ def columns_of(lines: Iterable[ConfigurationLine]) -> tuple[str, ...]:
         for of_objective in line.cells.values():
             for column, cell in of_objective.items():
                 words.setdefault(column, set()).add(cell.outcome)
-    run = [column for column, of in words.items() if of != {"left out"}]
+    run = [column for column, outcomes in words.items() if outcomes != {"left out"}]
     return tuple(sorted(run, key=lambda column: "baseline" not in words[column]))

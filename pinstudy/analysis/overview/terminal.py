@@ -85,7 +85,7 @@ _MAX_OTHERS = 2
 _SHARED_FIELDS: tuple[Callable[[TableFindings], str], ...] = (
     lambda table: table.key.build,
     lambda table: f"size {table.key.size}" if table.key.size else "",
-    lambda table: "" if _takes_no_schedule(table) else table.key.schedule,
+    lambda table: table.key.schedule if _takes_schedule(table) else "",
     lambda table: "" if table.key.wait_policy == RUNTIME_DEFAULT else table.key.wait_policy,
 )
 
@@ -99,16 +99,15 @@ def overview_lines(
     """Return the overview of results for a terminal of that many columns."""
     overviews = overviews_of(findings)
     lines = list(_title(results, width))
-    shown = [of for of in overviews if of.columns]
-    for at, overview in enumerate(shown):
+    for at, overview in enumerate(overview for overview in overviews if overview.columns):
         for objective in overview.leading:
             lines += [(Piece(""),)] * bool(at or objective != overview.leading[0])
             grid, has_energy = grid_with_energy(overview, objective, width)
             caption = grid_caption(findings, overview, objective, ENERGY.noun if has_energy else "")
-            lines += lines_of("\n".join(wrapped([caption], width, "")), "faint")
+            lines += _faint(caption, width)
             lines += [(Piece(""),), *grid]
     if marks := legend(overviews, findings.margin):
-        lines += lines_of("\n".join(wrapped([marks], width, "")), "faint")
+        lines += _faint(marks, width)
     lines.append((Piece(""),))
     above = ""
     for entry in entries(results, findings, answers, overviews):
@@ -140,20 +139,20 @@ def _entry_lines(entry: Entry, width: int) -> list[Line]:
 def _title(results: Results, width: int) -> Iterator[Line]:
     """Yield the question and of which node it is, on one line where that fits."""
     sheets = node_sheets(results)
-    of = "; ".join(f"{sheet.name}: {sheet.in_short}" for sheet in sheets) or results.name
-    of = f"{of}; {_proved(results)}" if sheets else of
+    days = ", ".join(results.days_proved)
+    proved = one_line(f"proved {days}") if days else "instruments not tested"
+    nodes = [f"{sheet.name}: {sheet.in_short}" for sheet in sheets]
+    named = "; ".join([*nodes, proved]) if nodes else results.name
     room = width - len(QUESTION) - 3
-    if len(of) <= room:
-        yield Piece(QUESTION, "strong"), Piece(f"   {of.rjust(room)}", "faint")
+    if len(named) <= room:
+        yield Piece(QUESTION, "strong"), Piece(f"   {named.rjust(room)}", "faint")
         return
     yield (Piece(QUESTION, "strong"),)
-    yield from lines_of("\n".join(wrapped([of], width, "")), "faint")
+    yield from _faint(named, width)
 
 
-def _proved(results: Results) -> str:
-    """Return when the instruments were tested."""
-    days = results.days_proved
-    return one_line(f"proved {', '.join(days)}") if days else "instruments not tested"
+def _faint(text: str, width: int) -> list[Line]:
+    return lines_of("\n".join(wrapped([text], width, "")), "faint")
 
 
 def grid_caption(
@@ -223,7 +222,7 @@ def runs_a_case(findings: Findings) -> str:
 
 def shared_words(findings: Findings, overview: Overview) -> str:
     """Return what the cases share: `libgomp, size quick, static (lu: static,1)`."""
-    tables = [findings.tables[at] for at in dict.fromkeys(of.table for of in overview.lines)]
+    tables = [findings.tables[at] for at in dict.fromkeys(line.table for line in overview.lines)]
     named = {word for line in overview.lines for word in line.label.split()}
     words = [_field(tables, value, named) for value in _SHARED_FIELDS]
     if overview.governor not in (CURRENT_GOVERNOR, UNKNOWN):
@@ -231,12 +230,8 @@ def shared_words(findings: Findings, overview: Overview) -> str:
     return one_line(", ".join(filter(None, words)))
 
 
-def _takes_no_schedule(table: TableFindings) -> bool:
-    return all(case.summary.key.no_schedule for case in table.cases)
-
-
-def _is_known(name: str) -> bool:
-    return bool(name) and name != UNKNOWN
+def _takes_schedule(table: TableFindings) -> bool:
+    return not all(case.summary.key.no_schedule for case in table.cases)
 
 
 def _field(
@@ -244,7 +239,9 @@ def _field(
 ) -> str:
     """Return a value that all programs have, or most; else two; nothing that the lines name."""
     by_app: Mapping[str, list[str]] = {
-        alike[0].key.app: [name for name in dict.fromkeys(map(value, alike)) if _is_known(name)]
+        alike[0].key.app: [
+            name for name in dict.fromkeys(map(value, alike)) if name not in ("", UNKNOWN)
+        ]
         for alike in grouped(tables, lambda table: table.key.app)
     }
     every = list(dict.fromkeys(name for values in by_app.values() for name in values))
@@ -255,10 +252,11 @@ def _field(
     usual = Counter(values[0] for values in by_app.values() if values).most_common(1)
     if not usual:
         return ""
-    others = [f"{app}: {of[0]}" for app, of in by_app.items() if of and of[0] != usual[0][0]]
+    name = usual[0][0]
+    others = [f"{app}: {known[0]}" for app, known in by_app.items() if known and known[0] != name]
     if len(others) > _MAX_OTHERS:
         return ""
-    return f"{usual[0][0]} ({', '.join(others)})" if others else usual[0][0]
+    return f"{name} ({', '.join(others)})" if others else name
 
 
 class Entry(NamedTuple):
@@ -287,7 +285,8 @@ def entries(
     results: Results, findings: Findings, answers: Answers, overviews: Sequence[Overview]
 ) -> list[Entry]:
     """Return the entries below an overview, those that say nothing left out."""
-    return [entry for entry in _entries(results, findings, answers, overviews) if entry.parts]
+    every = _entries(results, findings, answers, overviews)
+    return [entry for entry in every if entry.parts]
 
 
 def _entries(
@@ -296,7 +295,7 @@ def _entries(
     disturbed = disturbed_of(findings)
     if disturbed.is_node_disturbed:
         yield Entry(DISTURBED, disturbed_texts(disturbed))
-    labels = labels_of_verdicts([of for overview in overviews for of in overview.lines])
+    labels = labels_of_verdicts([line for overview in overviews for line in overview.lines])
     decisions = decision_overviews(findings, labels)
     if findings.raced:
         yield Entry(DECISION, findings.decision_lines)
@@ -348,14 +347,14 @@ def overviews_of(findings: Findings) -> list[Overview]:
     ]
     name_of = program_names([table.key for table in findings.tables])
     return [
-        _overview(those, findings.tables, name_of)
-        for those in grouped(lines, lambda line: line[1][0].summary.key.of_vcpus is not None)
+        _overview(alike, findings.tables, name_of)
+        for alike in grouped(lines, lambda line: line[1][0].summary.key.of_vcpus is not None)
     ]
 
 
 def _shared(case: CaseFinding) -> tuple[object, ...]:
-    of = case.summary
-    return of.key.mpi, case.governor, of.key.setting_words, of.key.co_runner
+    key = case.summary.key
+    return key.mpi, case.governor, key.setting_words, key.co_runner
 
 
 def _overview(
@@ -383,11 +382,11 @@ def _overview(
 
 def _under(case: CaseFinding, *, has_governor: bool) -> str:
     """Return what a configuration is under, as far as others are under something else."""
-    of = case.summary
+    key = case.summary.key
     parts = (
         case.governor if has_governor else "",
-        of.key.setting_words,
-        f"beside {of.key.co_runner}" if of.key.co_runner else "",
+        key.setting_words,
+        f"beside {key.co_runner}" if key.co_runner else "",
     )
     return one_line(", ".join(filter(None, parts)))
 
@@ -415,13 +414,10 @@ def _cells_of(
 def _cell_of(case: CaseFinding, objective: Objective, alone: CellOutcome, is_best: bool) -> Cell:
     """Return the cell of a case; `alone` is its outcome where it is compared with no baseline."""
     sample, comparison = case.samples.get(objective), case.comparisons.get(objective)
-    outcome: CellOutcome
     if sample is None:
-        outcome = "absent" if not case.summary.was_skipped else "left out"
-        return Cell(outcome, case.number)
+        return Cell("left out" if case.summary.was_skipped else "absent", case.number)
     if comparison is None:
-        outcome = "baseline" if case.is_baseline else alone
-        return Cell(outcome, case.number, sample.centre)
+        return Cell("baseline" if case.is_baseline else alone, case.number, sample.centre)
     difference = comparison.difference
     interval = difference.known_interval()
     return Cell(

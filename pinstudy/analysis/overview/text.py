@@ -74,7 +74,7 @@ def _in_columns(
     labels = _labels(lines, form != "long")
     heads = _heads(overview.columns) if broken else [[column] for column in overview.columns]
     columns = [
-        _column([_parts(of, objective, column, brackets, form) for of in lines], head)
+        _column([_parts(line, objective, column, brackets, form) for line in lines], head)
         for column, head in zip(overview.columns, heads, strict=True)
     ]
     width = max(map(len, labels))
@@ -91,7 +91,9 @@ def _spaced(cells: Iterable[Piece]) -> Iterator[Piece]:
 
 def _labels(lines: Sequence[ConfigurationLine], short: bool) -> list[str]:
     """Return the configurations' names in three columns; what the line above says is left blank."""
-    rows = [(of.program, of.team, _shortened(of.under) if short else of.under) for of in lines]
+    rows = [
+        (line.program, line.team, _shortened(line.under) if short else line.under) for line in lines
+    ]
     widths = [max(len(row[at]) for row in rows) for at in range(3)]
     labels, above = [], ("", "", "")
     for row in rows:
@@ -125,7 +127,6 @@ def _broken(name: str) -> list[str]:
 
 
 def _column(parts: Sequence[_Parts], head: Sequence[str]) -> list[Piece]:
-    """Return a column's pieces, the heading's first, all of one width."""
     before, behind = (max(len(part[at]) for part in parts) for at in (0, 1))
     texts = [f"{part.value.rjust(before)}{part.behind.ljust(behind)}" for part in parts]
     width = max(before + behind, *map(len, head))
@@ -261,14 +262,13 @@ def _decimals(percent: float, reach: float, is_short: bool) -> int:
 
 
 def _in_lines(overview: Overview, objective: Objective, brackets: bool, width: int) -> list[Line]:
-    """Return each configuration with its mappings below it."""
     names = max(map(len, overview.columns))
     lines: list[Line] = []
     for line in overview.lines_of(objective):
         label = wrap(line.label, width, subsequent_indent=_GAP, break_on_hyphens=False)
         lines += lines_of("\n".join(label), "strong")
-        columns = [of for of in overview.columns if of in line.cells_of(objective)]
-        parts = [_parts(line, objective, of, brackets, "long") for of in columns]
+        columns = [column for column in overview.columns if column in line.cells_of(objective)]
+        parts = [_parts(line, objective, column, brackets, "long") for column in columns]
         for column, cell in zip(columns, _column(parts, ("",))[1:], strict=True):
             start = f"{_GAP}{column.ljust(names)}{_GAP}"
             lines.append(stripped((Piece(start), cell)))

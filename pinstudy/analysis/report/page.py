@@ -11,7 +11,6 @@ from urllib.parse import quote_from_bytes
 from jinja2 import Template
 from markupsafe import Markup, escape
 
-from pinstudy.analysis import recommendation
 from pinstudy.analysis.affinity.experiments import affinity
 from pinstudy.analysis.answer import Answer, analyze
 from pinstudy.analysis.compare.side_by_side import compare_programs
@@ -52,6 +51,7 @@ from pinstudy.analysis.results.sources import Results, open_results
 from pinstudy.analysis.tables.means import tables_of_cases
 from pinstudy.analysis.verdict.model import Findings
 from pinstudy.analysis.verdict_text.document import drift_notes, outcome_notes, tables_of
+from pinstudy.analysis.words import advice as recommendation
 from pinstudy.analysis.words.verdict import program_notes
 from pinstudy.base.errors import UserError
 from pinstudy.base.text import as_typed

@@ -42,8 +42,16 @@ class Trend:
     @property
     def change(self) -> float:
         """The relative change of a run's time over the span."""
+        return self._over_span(self.slope)
+
+    @property
+    def change_interval(self) -> Interval:
+        """The interval of the change."""
+        return Interval(self._over_span(self.interval.low), self._over_span(self.interval.high))
+
+    def _over_span(self, slope: float) -> float:
         with np.errstate(over="ignore"):
-            return float(np.expm1(self.slope * self.span))
+            return float(np.expm1(slope * self.span))
 
 
 @dataclass(frozen=True)

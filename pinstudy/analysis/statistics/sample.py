@@ -149,7 +149,6 @@ def describe(samples: Sequence[Array], seed: int = 1) -> list[Sample]:
 
 
 def _describe_rows(rows: Array, resamples: int, seed: int) -> list[Sample]:
-    """Return the samples of rows of one length."""
     n = rows.shape[1]
     intervals = Intervals(rows, resamples, seed)
     sds = rows.std(axis=1, ddof=1) if n > 1 else np.full(len(rows), np.nan)
@@ -246,10 +245,10 @@ def _bootstrapped(
     low, high = _bootstrap(rows, resamples, level, seed, "BCa")
     # Equal values leave the acceleration undefined; without it the percentiles stand.
     lost = ~np.isfinite(low + high)
-    for of, rows_lost in enumerate(lost):
+    for row, rows_lost in enumerate(lost):
         if rows_lost.any():
             ends = _bootstrap(rows[rows_lost], resamples, level, seed, "percentile")
-            low[of, rows_lost], high[of, rows_lost] = (end[of] for end in ends)
+            low[row, rows_lost], high[row, rows_lost] = (end[row] for end in ends)
     # Rounding may put the lower percentile of equal values above the upper one.
     of_means, of_medians = (
         [Interval(float(min(a, b)), float(max(a, b))) for a, b in zip(*ends, strict=True)]
@@ -316,3 +315,12 @@ class Interval:
     def half_width(self) -> float:
         """Half of the distance between the ends."""
         return (self.high - self.low) / 2
+
+
+def named_ends(name: str, interval: Interval | None) -> dict[str, float | None]:
+    """Return both ends as files name them, `ratio_low` and `ratio_high`; None where not known."""
+    low, high = (interval.low, interval.high) if interval else (math.nan, math.nan)
+    return {
+        f"{name}_low": low if math.isfinite(low) else None,
+        f"{name}_high": high if math.isfinite(high) else None,
+    }

@@ -11,7 +11,13 @@ from pinstudy.analysis.objectives import TIME, Objective
 from pinstudy.analysis.results.case import Case, grouped
 from pinstudy.analysis.statistics.decision import ALPHA, MIN_TO_DECIDE, MIN_TO_FORECAST
 from pinstudy.analysis.statistics.modes import RARE_SHARE
-from pinstudy.analysis.verdict.model import CaseFinding, Caveat, Comparison, TableFindings
+from pinstudy.analysis.verdict.model import (
+    CaseFinding,
+    Caveat,
+    Comparison,
+    TableFindings,
+    baseline_in,
+)
 from pinstudy.configs.mapping import WITHIN_THE_RUN
 from pinstudy.runners.records.disturbances import SHARED
 
@@ -104,7 +110,6 @@ def _unclear(case: CaseFinding, objective: Objective) -> Iterator[Caveat]:
 
 
 def _of_values(case: CaseFinding, objective: Objective) -> Iterator[Caveat]:
-    """Yield how the values of a case's runs lie: modes, slow runs, outliers."""
     yield from modes_of_values(case, objective)
     slow = case.slow if objective == TIME else None
     if slow is not None and slow.count:
@@ -133,7 +138,6 @@ def modes_of_values(case: CaseFinding, objective: Objective) -> Iterator[Caveat]
 
 
 def _disturbed(case: CaseFinding) -> Iterator[Caveat]:
-    """Yield how many runs were disturbed, by whom most often, and how much longer those took."""
     happened = case.summary.circumstances
     for name, count in happened.disturbed.items():
         yield _of(case, "disturbed", disturbance=name, runs=count, n=case.summary.n)
@@ -162,7 +166,6 @@ def _disturbed(case: CaseFinding) -> Iterator[Caveat]:
 def _of_comparison(
     case: CaseFinding, baseline: CaseFinding, comparison: Comparison, margin: float, among: int
 ) -> Iterator[Caveat]:
-    """Yield what limits a comparison with the baseline, and what would decide it."""
     difference = comparison.difference
     if comparison.means_disagree(margin):
         yield _of(case, "means disagree", mean_ratio=comparison.mean_ratio)
@@ -216,7 +219,8 @@ def loaded_at_start(case: Case, other: Case) -> str:
     Some mechanisms do a part of their work within the program's measured time.
     """
     mine, theirs = (
-        of.key.mechanism or "" if of.key.mechanism in WITHIN_THE_RUN else "" for of in (case, other)
+        either.key.mechanism or "" if either.key.mechanism in WITHIN_THE_RUN else ""
+        for either in (case, other)
     )
     return "" if mine == theirs else mine or theirs
 
@@ -224,8 +228,8 @@ def loaded_at_start(case: Case, other: Case) -> str:
 def caveats_data(table: TableFindings, margin: float) -> list[dict[str, Any]]:
     """Return the caveats of a table's cases as plain data, equal ones once with all their cases."""
     found: list[tuple[Objective, Caveat]] = []
-    for cases in grouped(table.cases, lambda case: case.summary.key.configuration):
-        baseline = next((case for case in cases if case.is_baseline), None)
+    for cases in table.configurations:
+        baseline = baseline_in(cases)
         for objective in table.objectives:
             among = sum(objective in case.comparisons for case in cases)
             for case in cases:
@@ -233,11 +237,9 @@ def caveats_data(table: TableFindings, margin: float) -> list[dict[str, Any]]:
                 found += [(objective, caveat) for caveat in caveats]
     rows = []
     for same in grouped(found, lambda pair: _facts_key(pair[1])):
-        first = same[0][1]
-        rows.append(caveat_data(first) | {
-            "objectives": list(dict.fromkeys(str(objective) for objective, _ in same)),
-            "case_ids": list(dict.fromkeys(name for _, of in same for name in of.cases)),
-        })  # fmt: skip
+        ids = dict.fromkeys(case_id for _, caveat in same for case_id in caveat.cases)
+        names = dict.fromkeys(str(objective) for objective, _ in same)
+        rows.append(caveat_data(same[0][1]) | {"objectives": list(names), "case_ids": list(ids)})
     return rows
 
 

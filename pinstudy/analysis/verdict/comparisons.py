@@ -181,7 +181,7 @@ def with_shapes(
         ratio = sample.mean / theirs.mean if sample and theirs else None
         times = None
         if case_id in values and other in values:
-            logs = (np.log(values[of].measured(objective)) for of in (case_id, other))
+            logs = (np.log(values[either].measured(objective)) for either in (case_id, other))
             times = spread_times(*logs)
         elif comparison.difference.estimand == "mean":
             times = spread_times_of_summaries(rows[case_id], baselines[case_id], objective)
@@ -274,7 +274,11 @@ def false_rates(findings: Findings) -> Iterator[FalseRate]:
     count = max(of_question.values(), default=0)
     rates = {"typical": share_of_unseen_modes, "mean": share_of_unseen_slow_runs}
     for estimand in ("typical", "mean"):
-        runs = [of.difference.n for of in findings.compared if of.difference.estimand == estimand]
+        runs = [
+            comparison.difference.n
+            for comparison in findings.compared
+            if comparison.difference.estimand == estimand
+        ]
         if runs:
             n = min(runs)
             yield FalseRate(estimand, count, n, rates[estimand](n, count))

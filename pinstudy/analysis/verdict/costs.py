@@ -99,7 +99,7 @@ def raw_division(case: CaseFinding) -> dict[str, Any]:
 
 
 def _by_kind(name: str, stats: Mapping[str, Stats]) -> dict[str, float | None]:
-    return {f"{name}_{kind}": finite(of.mean) for kind, of in stats.items()}
+    return {f"{name}_{kind}": finite(stat.mean) for kind, stat in stats.items()}
 
 
 def slowdowns_of(

@@ -9,14 +9,20 @@ from typing import Any
 from pinstudy.analysis.format.numbers import finite
 from pinstudy.analysis.measures import BY_FIELD, ENERGY_BY_KIND, csv_column
 from pinstudy.analysis.objectives import TIME, Objective
-from pinstudy.analysis.results.case import grouped
 from pinstudy.analysis.statistics.decision import ALPHA
 from pinstudy.analysis.statistics.drift import Drift, Trend
-from pinstudy.analysis.statistics.sample import Interval
+from pinstudy.analysis.statistics.sample import named_ends
 from pinstudy.analysis.verdict.case_caveats import caveat_data, caveats_data
 from pinstudy.analysis.verdict.comparisons import ALIKE, LOGNORMAL, false_rates, unseen_slow_runs
 from pinstudy.analysis.verdict.costs import raw_division
-from pinstudy.analysis.verdict.model import CaseFinding, Decision, Findings, Gain, TableFindings
+from pinstudy.analysis.verdict.model import (
+    CaseFinding,
+    Decision,
+    Findings,
+    Gain,
+    TableFindings,
+    baseline_in,
+)
 from pinstudy.base.text import one_line
 from pinstudy.configs.values import DIRECTIONS
 
@@ -69,8 +75,8 @@ def _table_data(table: TableFindings, margin: float) -> dict[str, Any]:
         "caveats": caveats_data(table, margin),
         "comparisons": [
             raw_comparisons(case, baseline, table.objectives)
-            for cases in grouped(table.cases, lambda case: case.summary.key.configuration)
-            for baseline in (next((case for case in cases if case.is_baseline), None),)
+            for cases in table.configurations
+            for baseline in (baseline_in(cases),)
             for case in cases
         ],
         "slowdowns": [raw_slowdown(case) for case in table.cases if case.slowdown],
@@ -121,12 +127,7 @@ def _decision_data(decision: Decision) -> dict[str, Any]:
 
 
 def _gain_data(gain: Gain) -> dict[str, Any]:
-    return {"ratio": gain.ratio, **_ends(gain.interval), "among": gain.among}
-
-
-def _ends(interval: Interval | None) -> dict[str, float | None]:
-    low, high = (interval.low, interval.high) if interval else (math.nan, math.nan)
-    return {"ratio_low": finite(low), "ratio_high": finite(high)}
+    return {"ratio": gain.ratio, **named_ends("ratio", gain.interval), "among": gain.among}
 
 
 def _drift_data(drift: Drift | None) -> dict[str, Any] | None:
@@ -177,17 +178,15 @@ def raw_slowdown(case: CaseFinding) -> dict[str, object]:
         "co_runner_alone_mean_s": finite(slowdown.co_runner_alone_s),
         "co_runner_rate_mean_hz": finite(measures["co_runner_rate_hz"].mean),
     }
-    for name, of in (
+    for name, difference in (
         ("slowdown", slowdown.of_program),
         ("co_runner_slowdown", slowdown.of_co_runner),
     ):
-        interval = of.known_interval() if of else None
         values |= {
-            name: of.ratio if of else None,
-            f"{name}_low": finite(interval.low) if interval else None,
-            f"{name}_high": finite(interval.high) if interval else None,
-            f"{name}_n": of.n if of else None,
-            f"{name}_paired": of.paired if of else None,
+            name: difference.ratio if difference else None,
+            **named_ends(name, difference.known_interval() if difference else None),
+            f"{name}_n": difference.n if difference else None,
+            f"{name}_paired": difference.paired if difference else None,
         }
     return values
 
@@ -202,11 +201,9 @@ def raw_statistics(case: CaseFinding, objective: Objective) -> dict[str, Any]:
         "n": sample.n or None,
         "lost": case.lost.count if case.lost.is_known else None,
         "mean": sample.mean,
-        "mean_low": sample.mean_interval.low if sample.mean_interval else None,
-        "mean_high": sample.mean_interval.high if sample.mean_interval else None,
+        **named_ends("mean", sample.mean_interval),
         "median": finite(sample.median),
-        "median_low": sample.median_interval.low if sample.median_interval else None,
-        "median_high": sample.median_interval.high if sample.median_interval else None,
+        **named_ends("median", sample.median_interval),
         "sd": finite(sample.sd),
         "cv": finite(sample.cv),
         "modes": [
@@ -246,11 +243,9 @@ def raw_comparisons(
     values |= {f"{objective}_outcome": "several modes" for objective in case.unclear}
     for objective, comparison in case.comparisons.items():
         difference = comparison.difference
-        interval = difference.known_interval()
         values |= {
             f"{objective}_ratio": difference.ratio,
-            f"{objective}_ratio_low": interval.low if interval else None,
-            f"{objective}_ratio_high": finite(interval.high) if interval else None,
+            **named_ends(f"{objective}_ratio", difference.known_interval()),
             f"{objective}_estimand": difference.estimand,
             f"{objective}_cut_from_each_end": difference.cut,
             f"{objective}_boots_or_days": difference.units,

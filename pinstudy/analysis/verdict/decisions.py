@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pinstudy.analysis.format.numbers import mean_count
@@ -30,6 +31,7 @@ from pinstudy.analysis.verdict.model import (
     LargestGain,
     MeasureChange,
     TableFindings,
+    baseline_in,
     objectives_in,
 )
 from pinstudy.analysis.verdict.values import Values
@@ -84,13 +86,13 @@ def _decision(
     rules: Rules,
 ) -> Decision:
     place = objective, cases[0].governor, cases[0].summary.key.co_runner
-    baseline = next((case for case in cases if case.is_baseline), None)
+    baseline = baseline_in(cases)
     compared = [case for case in cases if objective in case.comparisons]
     lacking = tuple(_lacking(cases, baseline, compared, objective, objectives, rules))
     if rules.mixed or baseline is None or not compared:
         return Decision(*place, "not compared", lacking=lacking)
-    best = _best(compared, objective)
-    if best is not None:
+    if better := _with_outcome(compared, objective, "better"):
+        best = better[0]
         return Decision(
             *place,
             choice_of(best),
@@ -128,18 +130,8 @@ def _decision(
 def _with_outcome(
     compared: Sequence[CaseFinding], objective: Objective, outcome: Outcome
 ) -> list[CaseFinding]:
-    """Return the cases with that outcome, the best first."""
     cases = [case for case in compared if case.comparisons[objective].outcome == outcome]
-    return sorted(cases, key=_loss(objective))
-
-
-def _loss(objective: Objective) -> Callable[[CaseFinding], float]:
-    return lambda case: objective.loss(case.comparisons[objective].difference.log_ratio)
-
-
-def _best(compared: Sequence[CaseFinding], objective: Objective) -> CaseFinding | None:
-    """Return the case that gains most among those that are better than the baseline."""
-    return next(iter(_with_outcome(compared, objective, "better")), None)
+    return sorted(cases, key=lambda case: case.comparisons[objective].loss)
 
 
 def choice_of(case: CaseFinding) -> Choice:
@@ -203,7 +195,6 @@ def _lacking(
     objectives: Sequence[Objective],
     rules: Rules,
 ) -> Iterator[Caveat]:
-    """Yield why a configuration, or cases of it, are not compared in an objective."""
     printed = [name for name in objectives if name not in OBJECTIVES]
     if rules.mixed:
         yield Caveat("several results", (), {"names": rules.mixed})
@@ -228,7 +219,6 @@ def _lacking(
 
 
 def _no_values(cases: Sequence[CaseFinding], objective: Objective) -> Caveat:
-    """Return why no case has a value that can be compared."""
     if not any(case.samples for case in cases):
         return Caveat("no usable run", _ids(cases), {"excluded": _excluded(cases)})
     for factor in (ENERGY, TIME) if objective == EDP else ():
@@ -263,11 +253,10 @@ def _ids(cases: Sequence[CaseFinding]) -> tuple[str, ...]:
 
 def _excluded(cases: Sequence[CaseFinding]) -> dict[str, int]:
     """Return how many runs of these cases ended otherwise than well, by status."""
-    counts: dict[str, int] = {}
+    counts: Counter[str] = Counter()
     for case in cases:
-        for status, count in case.summary.circumstances.excluded.items():
-            counts[status] = counts.get(status, 0) + count
-    return counts
+        counts.update(case.summary.circumstances.excluded)
+    return dict(counts)
 
 
 def accompanying(case: CaseFinding, baseline: CaseFinding) -> Iterator[MeasureChange]:
@@ -279,18 +268,20 @@ def accompanying(case: CaseFinding, baseline: CaseFinding) -> Iterator[MeasureCh
         mine, theirs = _mean(case, measure), _mean(baseline, measure)
         if _differ(mine, theirs, MIN_COUNT_CHANGE) and mean_count(mine) != mean_count(theirs):
             yield MeasureChange(measure, None, theirs, mine)
-    shares, of_baseline = (of.summary.means_by_kind("residency") for of in (case, baseline))
+    shares = case.summary.means_by_kind("residency")
+    of_baseline = baseline.summary.means_by_kind("residency")
     known = [kind for kind in reversed(KIND_ORDER) if kind in shares and kind in of_baseline]
     # The share of the last kind, the best cores, follows from the others; alone it is named.
     for kind in known[:-1] or known:
         if abs(shares[kind] - of_baseline[kind]) >= MIN_SHARE:
             yield MeasureChange("residency", kind, of_baseline[kind], shares[kind])
-    mine, theirs = _mean(case, "freq_mean_ghz"), _mean(baseline, "freq_mean_ghz")
-    if _differ(mine, theirs, MIN_FREQUENCY_CHANGE):
-        yield MeasureChange("freq_mean_ghz", None, theirs, mine)
-    mine, theirs = _mean(case, "cache_misses"), _mean(baseline, "cache_misses")
-    if theirs > 0 and _differ(mine, theirs, MIN_COUNT_CHANGE):
-        yield MeasureChange("cache_misses", None, theirs, mine)
+    for measure, least in (
+        ("freq_mean_ghz", MIN_FREQUENCY_CHANGE),
+        ("cache_misses", MIN_COUNT_CHANGE),
+    ):
+        mine, theirs = _mean(case, measure), _mean(baseline, measure)
+        if theirs > 0 and _differ(mine, theirs, least):
+            yield MeasureChange(measure, None, theirs, mine)
 
 
 def _mean(case: CaseFinding, measure: str) -> float:
@@ -308,24 +299,18 @@ def largest_gains(tables: Sequence[TableFindings]) -> Iterator[LargestGain]:
     """Yield the largest gain in each objective, widened for all among which it was chosen."""
     for objective in objectives_in(tables):
         found = [
-            (table, decision)
+            (table, decision.best)
             for table in tables
             for decision in table.decisions
-            if decision.objective.identity == objective.identity and decision.gain
+            if decision.objective.identity == objective.identity and decision.gain and decision.best
         ]
         if not found:
             continue
-        table, decision = min(found, key=lambda pair: _loss(objective)(_best_of(pair[1])))
+        table, best = min(found, key=lambda pair: pair[1].comparisons[objective].loss)
         among = sum(
             case.comparisons[objective].objective.identity == objective.identity
             for other in tables
             for case in other.cases
             if objective in case.comparisons
         )
-        best = _best_of(decision)
         yield LargestGain(objective, table, best, _gain(best.comparisons[objective], among))
-
-
-def _best_of(decision: Decision) -> CaseFinding:
-    assert decision.best
-    return decision.best

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from pinstudy.analysis.objectives import ENERGY, OBJECTIVES, TIME, Objective
+from pinstudy.analysis.objectives import ENERGY, OBJECTIVES, TIME, Objective, by_identity
 from pinstudy.analysis.records.keys import TableKey
-from pinstudy.analysis.results.case import Case
+from pinstudy.analysis.results.case import Case, grouped
 from pinstudy.analysis.statistics.decision import (
     MIN_TO_FORECAST,
     ONLY_LOOK,
@@ -56,6 +56,11 @@ class Comparison:
     mean_ratio: float | None = None
     spread_times: float | None = None
     p_slow: float | None = None
+
+    @property
+    def loss(self) -> float:
+        """The log ratio with the sign by which less is better."""
+        return self.objective.loss(self.difference.log_ratio)
 
     @property
     def useful_repetitions(self) -> int:
@@ -180,9 +185,9 @@ class CaseFinding:
     def mean_ratio(self, other: CaseFinding, objective: Objective) -> float:
         """Return the ratio of its mean to another case's; NaN where one tells nothing."""
         means = [
-            of.samples[objective].mean
-            for of in (self, other)
-            if objective in of.samples and of.lost_of(objective).usable
+            case.samples[objective].mean
+            for case in (self, other)
+            if objective in case.samples and case.lost_of(objective).usable
         ]
         return means[0] / means[1] if len(means) == 2 and means[1] > 0 else math.nan
 
@@ -314,22 +319,30 @@ class TableFindings:
     @property
     def compared_by(self) -> tuple[Objective, ...]:
         """The objectives by which a mapping can be better than another."""
-        return tuple(of for of in self.objectives if not self.fixed_time or of not in OBJECTIVES)
+        if not self.fixed_time:
+            return self.objectives
+        return tuple(objective for objective in self.objectives if objective not in OBJECTIVES)
+
+    @property
+    def configurations(self) -> list[list[CaseFinding]]:
+        """Its cases by configuration: those of one differ in their mapping alone."""
+        return grouped(self.cases, lambda case: case.summary.key.configuration)
 
     def baseline_of(self, case: CaseFinding) -> CaseFinding:
         """Return the baseline of a case that has comparisons."""
         configuration = case.summary.key.configuration
-        return next(
-            of
-            for of in self.cases
-            if of.is_baseline and of.summary.key.configuration == configuration
-        )
+        baselines = (other for other in self.cases if other.is_baseline)
+        return next(base for base in baselines if base.summary.key.configuration == configuration)
 
 
 def objectives_in(tables: Iterable[TableFindings]) -> list[Objective]:
     """Return what the cases of tables are compared by, what is of one name and unit once."""
-    objectives = {of.identity: of for table in tables for of in table.objectives}
-    return list(objectives.values())
+    return by_identity(name for table in tables for name in table.objectives)
+
+
+def baseline_in(cases: Iterable[CaseFinding]) -> CaseFinding | None:
+    """Return the baseline among the cases of a configuration; None without any."""
+    return next((case for case in cases if case.is_baseline), None)
 
 
 @dataclass(frozen=True)
@@ -352,7 +365,7 @@ class Findings:
     comparisons: int = 0
     questions: int = 0
     look: Look = ONLY_LOOK
-    footnotes: tuple[str, ...] = field(default=())
+    footnotes: tuple[str, ...] = ()
     raced: bool = False
     next_command: str = ""
     units: int = 0
@@ -373,5 +386,6 @@ def unusable(cases: Iterable[CaseFinding], objective: Objective | None = None) -
 
     Such a case is not compared. The rule is runners.records.lost_runs.LostRuns.usable.
     """
-    lost = ((case, case.lost if objective is None else case.lost_of(objective)) for case in cases)
-    return [case for case, runs in lost if not runs.usable]
+    return [
+        case for case in cases if not (case.lost_of(objective) if objective else case.lost).usable
+    ]

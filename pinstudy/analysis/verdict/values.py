@@ -75,7 +75,7 @@ def values_by_case(
     good = good_runs(frame)
     codes, case_ids = pd.factorize(good["case_id"])
     known = ("block", "order", "attempt", "started_s", "repetition")
-    names = (*known, *(of.field for of in objectives))
+    names = (*known, *(objective.field for objective in objectives))
     numbers = {name: _numbers(good, name) for name in names}
     units = units_of(good)
     # One sort and one cut for all cases, of which there may be thousands.

@@ -6,8 +6,6 @@ import math
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
-import numpy as np
-
 from pinstudy.analysis.format.numbers import in_percent, percent_ends, signed_in_percent
 from pinstudy.analysis.format.styles import render
 from pinstudy.analysis.format.table import Table, markdown_items, markdown_text, wrapped
@@ -118,7 +116,9 @@ def outcome_notes(findings: Findings) -> Iterator[str]:
     if not findings.comparisons:
         return
     found = findings.compared
-    typical = [of.difference for of in found if of.difference.estimand == "typical"]
+    typical = [
+        comparison.difference for comparison in found if comparison.difference.estimand == "typical"
+    ]
     if typical:
         yield (
             "typical: the mean of the middle 60 % of the log ratios of pairs of runs (of runs "
@@ -166,7 +166,6 @@ def _boots(findings: Findings) -> str:
 
 
 def _false(rate: FalseRate) -> Iterator[str]:
-    """Yield how often a difference is told where there is none, and under which noise."""
     of_100 = f"of 100 questions of {plural(rate.comparisons, 'comparison')}"
     start = f"false outcomes, {rate.estimand} values"
     unlike = math.ceil(rate.share_unlike * 100 - 1e-9)
@@ -225,8 +224,6 @@ def _trend(trend: Trend | None) -> str:
 
 
 def _change_of(trend: Trend) -> str:
-    with np.errstate(over="ignore"):
-        low, high = np.expm1(np.array([trend.interval.low, trend.interval.high]) * trend.span)
-    both = percent_ends(float(low), float(high))
+    both = percent_ends(trend.change_interval.low, trend.change_interval.high)
     change = signed_in_percent(trend.change, 2)
     return f"{change} % (95 %: {' to '.join(both)}; {plural(trend.n, 'run')})"

@@ -6,8 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from pinstudy.analysis.advice.model import names_of
-from pinstudy.analysis.findings.answers import Answers
-from pinstudy.analysis.findings.best_cases import BestCase
+from pinstudy.analysis.findings.answers import Answers, BestCase
 from pinstudy.analysis.findings.levers import Lever, LeverPair, range_of
 from pinstudy.analysis.format.numbers import NOTHING, percent_range
 from pinstudy.analysis.format.table import Column, Table
@@ -73,8 +72,10 @@ def _lever_table(levers: Sequence[Lever]) -> Table:
     shown = [pair for lever in levers if lever.is_default for pair in lever.pairs]
     others = [pair for lever in levers if not lever.is_default for pair in lever.pairs]
     every = [*shown, *others]
-    measured = [of for of in OBJECTIVES if range_of(every, of) is not None]
-    with_interval = {of for of in measured if any(_interval([pair], of) for pair in every)}
+    measured = [objective for objective in OBJECTIVES if range_of(every, objective) is not None]
+    with_interval = {
+        objective for objective in measured if any(_interval([pair], objective) for pair in every)
+    }
     columns = [Column("with all else equal", right=False)]
     for objective in measured:
         columns.append(Column(objective.short, "%"))

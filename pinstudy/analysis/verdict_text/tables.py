@@ -17,7 +17,6 @@ from pinstudy.analysis.format.numbers import (
 from pinstudy.analysis.format.table import Column, Notes, Table
 from pinstudy.analysis.measures import ENERGY_BY_KIND
 from pinstudy.analysis.objectives import ENERGY, Objective
-from pinstudy.analysis.results.case import grouped
 from pinstudy.analysis.statistics.difference import Difference
 from pinstudy.analysis.verdict.case_caveats import caveats_of
 from pinstudy.analysis.verdict.costs import (
@@ -29,7 +28,7 @@ from pinstudy.analysis.verdict.costs import (
     why_not_program,
 )
 from pinstudy.analysis.verdict.data import raw_price, raw_slowdown
-from pinstudy.analysis.verdict.model import CaseFinding, TableFindings
+from pinstudy.analysis.verdict.model import CaseFinding, TableFindings, baseline_in
 from pinstudy.analysis.words.verdict import (
     decision,
     decision_notes,
@@ -65,7 +64,7 @@ def configuration_tables(table: TableFindings, margin: float) -> list[Table]:
     return [
         _configuration(table, cases, objective, margin)
         for objective in table.objectives
-        for cases in grouped(table.cases, lambda case: case.summary.key.configuration)
+        for cases in table.configurations
         if any(objective in case.samples for case in cases)
     ]
 
@@ -73,7 +72,7 @@ def configuration_tables(table: TableFindings, margin: float) -> list[Table]:
 def _configuration(
     table: TableFindings, cases: Sequence[CaseFinding], objective: Objective, margin: float
 ) -> Table:
-    baseline = next((case for case in cases if case.is_baseline), None)
+    baseline = baseline_in(cases)
     has_settings = any(case.summary.key.setting_words for case in cases)
     estimand = _estimand(cases, objective)
     among = sum(objective in case.comparisons for case in cases)
@@ -112,21 +111,20 @@ def _configuration(
     )
 
 
-def _estimand(cases: Iterable[CaseFinding], objective: Objective) -> str:
+def _estimand(cases: Sequence[CaseFinding], objective: Objective) -> str:
     """Return what is compared: typical values, or means where only means are known."""
-    comparisons = [of for case in cases if (of := case.comparisons.get(objective))]
-    if comparisons:
-        return str(comparisons[0].difference.estimand)
-    known = (case.samples.get(objective) for case in cases)
-    return "typical" if any(of and not math.isnan(of.typical) for of in known) else "mean"
+    for case in cases:
+        if comparison := case.comparisons.get(objective):
+            return str(comparison.difference.estimand)
+    samples = (case.samples.get(objective) for case in cases)
+    typical = any(sample and not math.isnan(sample.typical) for sample in samples)
+    return "typical" if typical else "mean"
 
 
 def _centre(case: CaseFinding, objective: Objective) -> float:
     """Return a case's typical value, or its mean where only that is known."""
     sample = case.samples.get(objective)
-    if sample is None:
-        return math.nan
-    return sample.centre
+    return sample.centre if sample else math.nan
 
 
 def _caption(table: TableFindings, case: CaseFinding) -> str:
@@ -150,20 +148,15 @@ def _cells(
 def _against_baseline(
     case: CaseFinding, baseline: CaseFinding | None, objective: Objective
 ) -> tuple[str, str, str, str]:
-    """Return change, interval, p and outcome."""
     comparison = case.comparisons.get(objective)
     if comparison is not None:
         change, interval = change_and_interval(comparison.difference)
         return change, interval, p_value(comparison.p_different), comparison.outcome
     if case.is_baseline and case.lost_of(objective).usable and objective in case.samples:
         return NOTHING, NOTHING, NOTHING, "baseline"
-    change = signed(100 * (_by_means(case, baseline, objective) - 1), _DECIMALS_OF_MEANS)
-    return change, NOTHING, NOTHING, "not compared"
-
-
-def _by_means(case: CaseFinding, baseline: CaseFinding | None, objective: Objective) -> float:
-    """Return the ratio of the means, of which no spread is known; NaN where one is not known."""
-    return case.mean_ratio(baseline, objective) if baseline else math.nan
+    # Of the means, of which no spread is known.
+    ratio = case.mean_ratio(baseline, objective) if baseline else math.nan
+    return signed(100 * (ratio - 1), _DECIMALS_OF_MEANS), NOTHING, NOTHING, "not compared"
 
 
 def change_and_interval(difference: Difference) -> tuple[str, str]:
@@ -212,7 +205,6 @@ def _asked(table: TableFindings) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def _heads(table: TableFindings) -> dict[str, tuple[str, ...]]:
-    """Return the cells of these columns of each case, by its case_id."""
     asked, has_co_runner = _asked(table)
     heads = {}
     for case in table.cases:

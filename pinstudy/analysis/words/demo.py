@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from pinstudy.analysis.format.numbers import fixed, mean_count, three_digits
 from pinstudy.analysis.words.experiments import ns
@@ -119,24 +119,24 @@ def times(values: Values, prefix: str = "") -> str:
 
 
 def _contention(values: Values) -> Iterator[str]:
-    yield from _time("unpinned", values, "unpinned_ms")
-    yield from _time("each pair on one CPU", values, "one_cpu_ms")
-    yield from filter(None, [_compared(values)])
+    return _two_times(values, {"unpinned": "unpinned_ms", "each pair on one CPU": "one_cpu_ms"})
 
 
-def _compared(values: Values) -> str:
-    found = times(values)
-    return f"{_unclear(values)}{found}" if found else ""
+def _false_sharing(values: Values) -> Iterator[str]:
+    return _two_times(values, {"two lines": "two_lines_ms", "one line": "one_line_ms"})
+
+
+def _two_times(values: Values, names: Mapping[str, str]) -> Iterator[str]:
+    for label, name in names.items():
+        value = _number(values, name)
+        if value is not None:
+            yield f"{label} {three_digits(value)} ms"
+    if found := times(values):
+        yield f"{_unclear(values)}{found}"
 
 
 def _unclear(values: Values) -> str:
     return NOT_DISTINGUISHABLE if values.get("outcome") == "undecided" else ""
-
-
-def _false_sharing(values: Values) -> Iterator[str]:
-    yield from _time("two lines", values, "two_lines_ms")
-    yield from _time("one line", values, "one_line_ms")
-    yield from filter(None, [_compared(values)])
 
 
 def _one_core(values: Values) -> Iterator[str]:
@@ -153,7 +153,9 @@ def _latency(values: Values) -> Iterator[str]:
         yield f"{_ns(values, 'near')} from one CPU to the other"
     elif values:
         places = ("near",) if values["near"] == values["far"] else ("near", "far")
-        yield from (f"{_ns(values, place)} {_within(values, place)}" for place in places)
+        for place in places:
+            group = str(values.get(place))
+            yield f"{_ns(values, place)} {WITHIN.get(group, f'among {group}')}"
 
 
 def _team(values: Values) -> Iterator[str]:
@@ -170,14 +172,6 @@ def _as_long(subject: str, values: Values, under: str = "") -> str:
     return f"{subject}: {_unclear(values)}{ratio} times as long{under}{interval}."
 
 
-def _say_contention(values: Values) -> str:
-    return _as_long("Four threads on two lines", values, " unpinned")
-
-
-def _say_false_sharing(values: Values) -> str:
-    return _as_long("The same two counters in one line", values)
-
-
 def _say_one_core(values: Values) -> str:
     said = [
         f"a {workload} takes {found}"
@@ -185,10 +179,6 @@ def _say_one_core(values: Values) -> str:
         if (found := times(values, f"{workload}_one_core_"))
     ]
     return f"Two threads on one core: {', '.join(said)} the time alone."
-
-
-def _say_latency(values: Values) -> str:
-    return f"A cache line takes {', '.join(_latency(values))}."
 
 
 def _say_team(values: Values) -> str:
@@ -206,17 +196,6 @@ def _ns(values: Values, place: str) -> str:
     return ns(time_ns) if time_ns < _MOST_NS else f"{three_digits(time_ns / 1e6)} ms"
 
 
-def _within(values: Values, place: str) -> str:
-    name = str(values.get(place))
-    return WITHIN.get(name, f"among {name}")
-
-
-def _time(label: str, values: Values, name: str) -> Iterator[str]:
-    value = _number(values, name)
-    if value is not None:
-        yield f"{label} {three_digits(value)} ms"
-
-
 def _number(values: Values, name: str) -> float | None:
     value = values.get(name)
     return float(value) if isinstance(value, (int, float)) else None
@@ -229,10 +208,10 @@ _CELLS = {
     "latency": _latency,
     "who ran where": _team,
 }
-_SENTENCES = {
-    "contention": _say_contention,
-    "false sharing": _say_false_sharing,
+_SENTENCES: Mapping[str, Callable[[Values], str]] = {
+    "contention": lambda values: _as_long("Four threads on two lines", values, " unpinned"),
+    "false sharing": lambda values: _as_long("The same two counters in one line", values),
     "one core": _say_one_core,
-    "latency": _say_latency,
+    "latency": lambda values: f"A cache line takes {', '.join(_latency(values))}.",
     "who ran where": _say_team,
 }

@@ -7,8 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from pinstudy.analysis.advice.model import names_of
-from pinstudy.analysis.findings.answers import Answers
-from pinstudy.analysis.findings.best_cases import BestCase
+from pinstudy.analysis.findings.answers import Answers, BestCase
 from pinstudy.analysis.findings.effects import Effect
 from pinstudy.analysis.findings.glance import (
     Change,
@@ -117,7 +116,7 @@ def signed_change(ratio: float) -> str:
 
 def change_of_lever(lever: Lever) -> str:
     """Return a lever's two levels: `8 against 1`."""
-    level, reference = (_level(lever.factor, of) for of in (lever.level, lever.reference))
+    level, reference = (_level(lever.factor, level) for level in (lever.level, lever.reference))
     return f"{level} against {reference}"
 
 
@@ -295,7 +294,7 @@ def lever_texts(levers: Sequence[Lever]) -> Iterator[str]:
 def _levels(factor: Factor, levers: Sequence[Lever]) -> str:
     """Return the levels of levers, of many numbers the first and the last."""
     named = [_level(factor, lever.level) for lever in levers]
-    is_range = len(named) > _MAX_NAMED and all(isinstance(of.level, int) for of in levers)
+    is_range = len(named) > _MAX_NAMED and all(isinstance(lever.level, int) for lever in levers)
     return f"{named[0]} to {named[-1]}" if is_range else ", ".join(named)
 
 
@@ -438,8 +437,10 @@ def missing_texts(
     That has to stand, and is counted. Nothing needs to be granted for what some runs of each case
     have, or where runs are from elsewhere.
     """
-    parts = [f"{', '.join(of.names)}{_in_cases(of)}: {of.reason}" for of in left_out]
-    parts += [f"{', '.join(of.names)}{_in_cases(of)}: {_clause(of.reason)}" for of in not_measured]
+    parts = [f"{', '.join(lack.names)}{_in_cases(lack)}: {lack.reason}" for lack in left_out]
+    parts += [
+        f"{', '.join(lack.names)}{_in_cases(lack)}: {_clause(lack.reason)}" for lack in not_measured
+    ]
     granted = not is_elsewhere and any(not lack.in_some_runs for lack in not_measured)
     parts += [f"what grants it: {PINSTUDY} doctor"] * granted
     return [one_line(part, None) for part in parts], int(granted)
@@ -458,9 +459,10 @@ def note_texts(footnotes: Iterable[str], decisions: Iterable[DecisionOverview]) 
     Before them stands of how many decisions by means it is not sure that they hold.
     """
     unsure = [
-        f"{of.unsure} of {plural(of.total, 'decision')} on {of.objective.noun} by unlike means"
-        for of in decisions
-        if of.unsure
+        f"{found.unsure} of {plural(found.total, 'decision')} on {found.objective.noun} by "
+        "unlike means"
+        for found in decisions
+        if found.unsure
     ]
     clauses = (re.split(r" \(|; ", text, maxsplit=1)[0] for text in footnotes)
     return [*unsure, *dict.fromkeys(one_line(text, None) for text in clauses)]

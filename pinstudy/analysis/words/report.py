@@ -136,7 +136,9 @@ def _variants(decision: DecisionOverview, disturbed: Disturbed) -> Iterator[str]
     if decision.objective != TIME:
         lead = f"{lead}for {decision.objective.noun}: "
     own = [decision.objective]
-    every = list(dict.fromkeys(of for found in decision.instructions for of in found.changes))
+    every = list(
+        dict.fromkeys(objective for found in decision.instructions for objective in found.changes)
+    )
     nothing: list[Objective] = []
     for shown, named in (
         ((every, every), True),
@@ -163,10 +165,9 @@ def _instruction(
     *,
     named: bool,
 ) -> str:
-    """Return an instruction, where it holds, and what it changes in some objectives."""
     act = _act(instruction, is_first=not at, named=named)
     changes = instruction.changes
-    gains = (_gain(changes[of], of) for of in changed if of in changes)
+    gains = (_gain(changes[objective], objective) for objective in changed if objective in changes)
     gain = ", ".join(filter(None, gains))
     if instruction.act == "leave" and not decision.undecided and len(decision.instructions) == 1:
         gain = "no mapping was shown to be better"

@@ -123,7 +123,7 @@ def _lost_too_many(facts: Facts) -> str:
 
 
 def _equal_values(facts: Facts) -> str:
-    mine, theirs = (with_unit(facts[of], facts["unit"]) for of in ("value", "baseline_value"))
+    mine, theirs = (with_unit(facts[name], facts["unit"]) for name in ("value", "baseline_value"))
     return f"no spread: {mine} in each of {facts['n']} runs, {theirs} in the baseline's"
 
 

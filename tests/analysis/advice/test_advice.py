@@ -21,15 +21,15 @@ from pinstudy.analysis.advice.data import as_data
 from pinstudy.analysis.advice.model import Advice, gain_of
 from pinstudy.analysis.answer import analyze
 from pinstudy.analysis.output import advice_data, write_advice, write_advice_only, write_output
-from pinstudy.analysis.recommendation import (
+from pinstudy.analysis.results.sources import open_results
+from pinstudy.analysis.verdict_text.document import as_text
+from pinstudy.analysis.words.advice import (
     advice_lines,
     advice_markdown,
     answer_lines,
     answer_texts,
     why_text,
 )
-from pinstudy.analysis.results.sources import open_results
-from pinstudy.analysis.verdict_text.document import as_text
 from pinstudy.base.errors import UserError
 from pinstudy.configs.repetitions import ANY
 from pinstudy.configs.repetitions import Race as Rule

@@ -16,7 +16,7 @@ import pytest
 
 from benchmarks.noise.shapes import EXPONENTIAL, NORMAL2, QUIET
 from pinstudy.analysis.answer import analyze
-from pinstudy.analysis.findings.best_cases import best_cases
+from pinstudy.analysis.findings.answers import best_cases
 from pinstudy.analysis.findings.effects import Cases, cases_of
 from pinstudy.analysis.findings.levers import Lever, levers_of, range_of
 from pinstudy.analysis.findings.one_for_all import (

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from pinstudy.analysis.answer import analyze
-from pinstudy.analysis.findings.answers import Answers, answers_of
-from pinstudy.analysis.findings.best_cases import best_cases
+from pinstudy.analysis.findings.answers import Answers, answers_of, best_cases
 from pinstudy.analysis.findings.effects import Cases
 from pinstudy.analysis.findings.glance import Disturbed, Undecided
 from pinstudy.analysis.findings.levers import levers_of
