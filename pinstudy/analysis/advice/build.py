@@ -55,8 +55,8 @@ from pinstudy.configs.study import CURRENT_GOVERNOR
 from pinstudy.runners.records.disturbances import OWN
 from pinstudy.runners.records.race_state import OVERHEAD_S, WHYS, Eliminated, Key, RaceState
 
-# The line of the tool that ran a case, by mechanism: places are in the environment.
-_TIMED = {"taskset": "taskset", "numactl": "numactl", "likwid-pin": "likwid-pin"}
+# The mechanisms that have a line of their own: places are in the environment.
+_TIMED = ("taskset", "numactl", "likwid-pin")
 
 # One run of each case eliminates half of them: more noise than this may take the best with it.
 MAX_NOISE = 0.08
@@ -154,17 +154,13 @@ def _blocks(frame: pd.DataFrame) -> dict[Key, float]:
 
 def _command(case: Candidate, lines: Sequence[Line], race: RaceRecords) -> str:
     """Return the command of a case: by the tool that was timed, else as it was recorded."""
-    texts = {line.tool: line.text for line in lines if line.text}
     if case.start is None:
         return command_line(race.launches.get(case.case_id, {}))
-    if not lines:
-        return _in_shell(as_started(case.start))
-    tool = _TIMED.get(case.start.mechanism or "", "environment")
-    return _in_shell(texts.get(tool) or next(iter(texts.values()), ""))
-
-
-def _in_shell(line: str) -> str:
-    """Return a line as a shell takes it: it sets variables by itself, only env takes them away."""
+    texts = {line.tool: line.text for line in lines if line.text}
+    mechanism = case.start.mechanism
+    line = texts.get(mechanism if mechanism in _TIMED else "environment")
+    line = line or next(iter(texts.values()), "") if lines else as_started(case.start)
+    # A shell sets variables by itself, only env takes them away.
     return line if line.startswith("env -u ") else line.removeprefix("env ")
 
 
@@ -193,20 +189,15 @@ def _skipped(
 
 
 def _points(candidates: Sequence[Candidate]) -> Iterator[Point]:
-    means = {
-        candidate.case_id: (
-            candidate.summary.time.mean,
-            candidate.summary.stats["energy_pkg_j"].mean,
-        )
-        for candidate in candidates
-        if candidate.placed.usable
-    }
-    known = {case_id: both for case_id, both in means.items() if all(map(math.isfinite, both))}
-    front = pareto_front(known)
+    means: dict[str, tuple[float, float]] = {}
     for candidate in candidates:
-        if candidate.case_id in known:
-            time_s, energy_j = known[candidate.case_id]
-            yield Point(candidate, time_s, energy_j, candidate.case_id in front)
+        both = candidate.summary.time.mean, candidate.summary.stats["energy_pkg_j"].mean
+        if candidate.placed.usable and all(map(math.isfinite, both)):
+            means[candidate.case_id] = both
+    front = pareto_front(means)
+    for candidate in candidates:
+        if candidate.case_id in means:
+            yield Point(candidate, *means[candidate.case_id], candidate.case_id in front)
 
 
 def _no_energy(results: Results) -> str:
@@ -257,7 +248,9 @@ def confirmation_of(race: RaceRecords, state: RaceState, runs: pd.DataFrame) -> 
         return None
     sides = (state.best, state.reference)
     keys = [[(side, repetition) for repetition in state.confirmation[side]] for side in sides]
-    best, reference = (np.array([race.runs[key].value for key in of], dtype=float) for of in keys)
+    best, reference = (
+        np.array([race.runs[key].value for key in run_keys], dtype=float) for run_keys in keys
+    )
     other_objectives: dict[Objective, Difference] = {}
     for objective in OBJECTIVES:
         values = runs.set_index(["case_id", "repetition"])[objective.field].reindex
@@ -313,13 +306,16 @@ def caveats_of(
     """
     taken = best if best and state.decision == "gain" else reference
     yield from _disturbed(runs)
-    yield from _oversubscribed(taken)
+    threads, cpus = taken.summary.key.table.all_threads, len({*cpus_of(taken.summary.key.cpus)})
+    if 0 < cpus < threads:
+        yield AdviceCaveat("oversubscribed", numbers={"threads": threads, "cpus": cpus})
     if reference.start and reference.start.removed:
         yield AdviceCaveat("unset", reference.start.removed)
     if best:
         yield from _loaded(best, reference)
         yield from _placement([best, reference])
-    yield from _noise(state)
+    if state.noise is not None and state.noise > MAX_NOISE:
+        yield AdviceCaveat("noise", numbers={"deviation": state.noise})
     attempts = runs["attempt"].dropna().nunique()
     if attempts > 1:
         yield AdviceCaveat("attempts", numbers={"attempts": attempts})
@@ -359,14 +355,6 @@ def _disturbed(runs: pd.DataFrame) -> Iterator[AdviceCaveat]:
         yield AdviceCaveat("disturbed", (cause,), {"count": times, "runs": len(runs)})
 
 
-def _oversubscribed(taken: Candidate) -> Iterator[AdviceCaveat]:
-    key = taken.summary.key
-    cpus = len(set(cpus_of(key.cpus)))
-    threads = key.table.all_threads
-    if 0 < cpus < threads:
-        yield AdviceCaveat("oversubscribed", numbers={"threads": threads, "cpus": cpus})
-
-
 def _loaded(best: Candidate, reference: Candidate) -> Iterator[AdviceCaveat]:
     """Yield what does a part of its work within the time of one of both cases alone."""
     mine, other = (case.summary.key.mechanism for case in (best, reference))
@@ -382,11 +370,6 @@ def _placement(cases: Sequence[Candidate]) -> Iterator[AdviceCaveat]:
             numbers = {"lost": case.placed.lost, "runs": made}
             numbers |= {"unproved": case.placed.unproved, "violated": case.placed.violated}
             yield AdviceCaveat("placement", (case.name,), numbers)
-
-
-def _noise(state: RaceState) -> Iterator[AdviceCaveat]:
-    if state.noise is not None and state.noise > MAX_NOISE:
-        yield AdviceCaveat("noise", numbers={"deviation": state.noise})
 
 
 def _drift(drift: Drift | None) -> Iterator[AdviceCaveat]:

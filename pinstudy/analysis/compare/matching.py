@@ -249,8 +249,10 @@ def differences_of_programs(
     """Yield in what the programs of two tables differ, their runtimes and inherited variables."""
     records_a, records_b = list(_records(a, table_a)), list(_records(b, table_b))
     # Those of two apps or builds are different ones by their names.
-    if (table_a.key.app, table_a.key.build) == (table_b.key.app, table_b.key.build):
-        yield from _programs(a, b, records_a, records_b)
+    is_same = (table_a.key.app, table_a.key.build) == (table_b.key.app, table_b.key.build)
+    if is_same and (digests := _unlike_digests(records_a, records_b, _PROGRAM)):
+        first, second = (digest[:_DIGITS] for digest in digests)
+        yield Unlike("program", first, second, _between(a, b, files_between, *digests))
     yield from _unlike(_facts_of_programs(records_a), _facts_of_programs(records_b))
     digests = _unlike_digests(records_a, records_b, _ENVIRONMENT)
     if digests and (changes := _between(a, b, variables_between, *digests)):
@@ -306,16 +308,6 @@ def _settings(results: Results, case: CaseFinding) -> _Facts:
     case_id = case.case_id.removesuffix(f":{region}")
     seen = results.runs.settings.of(case_id) if results.runs else {}
     return {name: dict.fromkeys(values) for name, values in seen.items() if name != GOVERNOR}
-
-
-def _programs(
-    a: Results, b: Results, records_a: Iterable[Record], records_b: Iterable[Record]
-) -> Iterator[Unlike]:
-    digests = _unlike_digests(records_a, records_b, _PROGRAM)
-    if digests:
-        first, second = (digest[:_DIGITS] for digest in digests)
-        files = _between(a, b, files_between, *digests)
-        yield Unlike("program", first, second, files)
 
 
 def _unlike_digests(

@@ -18,7 +18,7 @@ from pinstudy.analysis.results.turns import are_in_turn
 from pinstudy.analysis.statistics.difference import Difference
 from pinstudy.analysis.statistics.sample import LEVEL, Interval
 from pinstudy.analysis.verdict.comparisons import difference_between
-from pinstudy.analysis.verdict.model import CaseFinding, Findings, TableFindings
+from pinstudy.analysis.verdict.model import Findings, TableFindings
 from pinstudy.analysis.verdict.values import Values, sample_of_summary, values_by_case
 
 # Why two cases are not compared. `energy of both`: something else ran beside one of them.
@@ -165,9 +165,5 @@ def _asked(findings: Findings) -> list[TableFindings]:
         table
         for table in findings.tables
         if not (table.key.region or table.fixed_time or table.key.is_emulated)
-        and not only_alone(_summaries(table.cases), pairs)
+        and not only_alone([case.summary for case in table.cases], pairs)
     ]
-
-
-def _summaries(cases: Sequence[CaseFinding]) -> list[Case]:
-    return [case.summary for case in cases]

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import TypeAlias
 
 from pinstudy.analysis.findings.effects import Cases, Effect, Why
@@ -169,20 +170,14 @@ def _pairs(
         return level is not None, levels.index(level)
 
     for equal in grouped(cases, lambda case: all_else(case, factor)):
-        by_level: dict[Level, list[Case]] = {}
-        for case in equal:
-            by_level.setdefault(level_of(case, factor), []).append(case)
-        first, *others = sorted(by_level, key=order)
-        if factor == "mapping" and first not in defaults:
+        by_level = grouped(equal, lambda case: level_of(case, factor))
+        references, *others = sorted(by_level, key=lambda alike: order(level_of(alike[0], factor)))
+        if factor == "mapping" and level_of(references[0], factor) not in defaults:
             continue
-        for level in others:
-            for case in by_level[level]:
-                yield case, _nearest(case, by_level[first])
-
-
-def _nearest(case: Case, references: Sequence[Case]) -> Case:
-    """Return the reference on the same CPUs where a mapping was run on several sets of them."""
-    return next((other for other in references if other.key.cpus == case.key.cpus), references[0])
+        # Where a mapping was run on several sets of CPUs, the reference is on the same ones.
+        on_cpus = {case.key.cpus: case for case in reversed(references)}
+        for case in chain.from_iterable(others):
+            yield case, on_cpus.get(case.key.cpus, references[0])
 
 
 def all_else(case: Case, factor: Factor) -> Hashable:

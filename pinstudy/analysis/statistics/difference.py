@@ -63,14 +63,14 @@ class Difference:
         The typical ratio is the trimmed mean of the pairs' log ratios, its error Yuen's. `units`
         numbers the boot or day of each pair.
         """
-        each = np.asarray(log_a) - np.asarray(log_b)
-        cut = cut_from_each_end(len(each))
-        centre = centre_of(each, cut)
+        ratios = np.asarray(log_a) - np.asarray(log_b)
+        cut = cut_from_each_end(len(ratios))
+        centre = centre_of(ratios, cut)
         variance, df = centre.variance, centre.df
         count = 1 if units is None else len(np.unique(units))
         if units is not None and count > 1 and variance > 0:
-            variance, df = with_units(each, centre, units)
-        return cls(centre.value, variance**0.5, df, len(each), True, "typical", cut, count)
+            variance, df = with_units(ratios, centre, units)
+        return cls(centre.value, variance**0.5, df, len(ratios), True, "typical", cut, count)
 
     @classmethod
     def of_runs(cls, log_a: Array, log_b: Array) -> Difference:

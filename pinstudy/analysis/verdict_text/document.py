@@ -101,11 +101,8 @@ def tables_of(table: TableFindings, margin: float) -> list[Table]:
 
 def reading_notes(findings: Findings) -> list[str]:
     """Return how outcomes were decided, what drifted, and the results' footnotes."""
-    return [
-        *outcome_notes(findings),
-        *drift_notes(findings.drift, findings.compared),
-        *findings.footnotes,
-    ]
+    drift = drift_notes(findings.drift, findings.compared)
+    return [*outcome_notes(findings), *drift, *findings.footnotes]
 
 
 def outcome_notes(findings: Findings) -> Iterator[str]:

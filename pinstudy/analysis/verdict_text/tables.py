@@ -190,29 +190,24 @@ def _decisions(
         explained.append(found.explained)
 
 
-def _head_columns(table: TableFindings) -> tuple[Column, ...]:
-    """Return the columns of a row's identity; its settings are one where a study asks."""
-    asked, co_runner = _asked(table)
-    names = ("mapping", *co_runner, *asked, "governor")
-    return Column("#"), *(Column(name, right=False) for name in names)
+def _head(table: TableFindings) -> tuple[tuple[Column, ...], Callable[[CaseFinding], list[str]]]:
+    """Return the columns of a row's identity, and a function from a case to their cells.
 
+    Co-runner and settings are columns where any case of the table has them.
+    """
+    keys = [case.summary.key for case in table.cases]
+    has_settings = any(key.setting_words for key in keys)
+    has_co_runner = any(key.co_runner for key in keys)
 
-def _asked(table: TableFindings) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the names of the columns of settings and co-runner, where a case has them."""
-    has_settings = any(case.summary.key.setting_words for case in table.cases)
-    has_co_runner = any(case.summary.key.co_runner for case in table.cases)
-    return ("settings",) * has_settings, ("co-runner",) * has_co_runner
+    def cells(case: CaseFinding) -> list[str]:
+        key = case.summary.key
+        co_runner = [key.co_runner or NO_CO_RUNNER] * has_co_runner
+        settings = [key.setting_words or CURRENT] * has_settings
+        names = (case.full_mapping, *co_runner, *settings, case.governor)
+        return [str(case.number), *map(one_line, names)]
 
-
-def _heads(table: TableFindings) -> dict[str, tuple[str, ...]]:
-    asked, has_co_runner = _asked(table)
-    heads = {}
-    for case in table.cases:
-        settings = (one_line(case.summary.key.setting_words or CURRENT),) if asked else ()
-        co_runner = (one_line(case.summary.key.co_runner or NO_CO_RUNNER),) if has_co_runner else ()
-        mapping, governor = one_line(case.full_mapping), one_line(case.governor)
-        heads[case.case_id] = (str(case.number), mapping, *co_runner, *settings, governor)
-    return heads
+    names = ("mapping", *["co-runner"] * has_co_runner, *["settings"] * has_settings, "governor")
+    return (Column("#"), *(Column(name, right=False) for name in names)), cells
 
 
 def division_table(table: TableFindings) -> Table | None:
@@ -220,18 +215,18 @@ def division_table(table: TableFindings) -> Table | None:
     cases = [case for case in table.cases if raw_division(case)]
     if not cases:
         return None
-    heads = _heads(table)
+    head, identity = _head(table)
     kinds = _kinds_of(cases, "cpu_share")
     waited = _kinds_of(cases, "waited")
     columns = (
-        *_head_columns(table),
+        *head,
         Column("imbalance", "%"),
         *(Column(f"{kind}-threads without work", "%") for kind in waited),
         *(Column(f"CPU time on {kind}", "%") for kind in kinds),
     )
     cells = tuple(
         (
-            *heads[case.case_id],
+            *identity(case),
             _per_cent(imbalance(case).mean),
             *map(_per_cent, _means_of(case, "waited", waited)),
             *map(_per_cent, _means_of(case, "cpu_share", kinds)),
@@ -259,10 +254,10 @@ def price_table(table: TableFindings) -> Table | None:
     cases = [case for case in table.cases if case.summary.by_kind(ENERGY_BY_KIND)]
     if not cases:
         return None
-    heads = _heads(table)
+    head, identity = _head(table)
     kinds = _kinds_of(cases, ENERGY_BY_KIND)
     columns = (
-        *_head_columns(table),
+        *head,
         *(Column(f"on {kind}-cores", "J") for kind in kinds),
         Column("on all cores", "J"),
         Column("of the package", "%"),
@@ -270,7 +265,7 @@ def price_table(table: TableFindings) -> Table | None:
     return Table(
         caption=f"{table.title}: energy by core kind",
         columns=columns,
-        cells=tuple((*heads[case.case_id], *_price_cells(case, kinds)) for case in cases),
+        cells=tuple((*identity(case), *_price_cells(case, kinds)) for case in cases),
         notes=(*_partly_known(cases), ("", OF_CORES)),
         raw_values=tuple(raw_price(case) for case in cases),
     )
