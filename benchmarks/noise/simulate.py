@@ -16,9 +16,9 @@ from benchmarks.noise.candidates import Test, project
 from benchmarks.noise.shapes import Noise
 from pinstudy.analysis.statistics.decision import (
     ALPHA,
-    Forecast,
     Look,
     Outcome,
+    RepetitionForecast,
     decide,
     holm,
     interval_of_selected,
@@ -202,7 +202,7 @@ class Forecasts:
     forecast_share: float
     half: float
     most: float
-    typical: Forecast
+    typical: RepetitionForecast
 
 
 def forecast(
@@ -232,7 +232,7 @@ def forecast(
     if not forecasts:
         return None
     half, most = np.mean(ends, axis=0)
-    middle = Forecast(*(int(np.median([getattr(one, part) for one in forecasts])) for part in
+    middle = RepetitionForecast(*(int(np.median([getattr(one, part) for one in forecasts])) for part in
                         ("half", "most")))  # fmt: skip
     return Forecasts(len(forecasts) / undecided, float(half), float(most), middle)
 

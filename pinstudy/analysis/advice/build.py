@@ -24,10 +24,10 @@ from pinstudy.analysis.advice.model import (
     Advice,
     AdviceCaveat,
     Candidate,
+    CasePoint,
     Confirmation,
     Elimination,
     Outcome,
-    Point,
     gain_of,
     names_of,
 )
@@ -188,7 +188,7 @@ def _skipped(
     return by_reason
 
 
-def _points(candidates: Sequence[Candidate]) -> Iterator[Point]:
+def _points(candidates: Sequence[Candidate]) -> Iterator[CasePoint]:
     means: dict[str, tuple[float, float]] = {}
     for candidate in candidates:
         both = candidate.summary.time.mean, candidate.summary.stats["energy_pkg_j"].mean
@@ -197,7 +197,7 @@ def _points(candidates: Sequence[Candidate]) -> Iterator[Point]:
     front = pareto_front(means)
     for candidate in candidates:
         if candidate.case_id in means:
-            yield Point(candidate, *means[candidate.case_id], candidate.case_id in front)
+            yield CasePoint(candidate, *means[candidate.case_id], candidate.case_id in front)
 
 
 def _no_energy(results: Results) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pinstudy.analysis.advice.model import Advice, Candidate, Elimination, Point
+from pinstudy.analysis.advice.model import Advice, Candidate, CasePoint, Elimination
 from pinstudy.analysis.statistics.difference import Difference
 from pinstudy.analysis.statistics.sample import Interval, named_ends
 from pinstudy.base.cpulist import format_cpulist
@@ -144,7 +144,7 @@ def _elimination_data(elimination: Elimination) -> dict[str, Any]:
     }
 
 
-def _point_data(point: Point) -> dict[str, Any]:
+def _point_data(point: CasePoint) -> dict[str, Any]:
     return {
         "case_id": point.candidate.case_id,
         "name": point.candidate.name,

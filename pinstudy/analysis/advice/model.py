@@ -101,7 +101,7 @@ class Confirmation:
     pairs: int
     difference: Difference | None
     other_objectives: Mapping[Objective, Difference]
-    gain: Gain | None = None
+    gain: ConfirmedGain | None = None
     slow_runs: tuple[SlowRuns, SlowRuns] | None = None
 
     @property
@@ -142,7 +142,7 @@ class AdviceCaveat:
 
 
 @dataclass(frozen=True)
-class Point:
+class CasePoint:
     """A case's mean time and package energy over all its good runs."""
 
     candidate: Candidate
@@ -173,7 +173,7 @@ class Advice:
     confirmation: Confirmation | None
     eliminations: tuple[Elimination, ...]
     skipped: Mapping[str, tuple[Candidate, ...]]
-    points: tuple[Point, ...]
+    points: tuple[CasePoint, ...]
     no_energy: str
     command: str
     lines: tuple[Line, ...]
@@ -276,7 +276,7 @@ def _name(case: Case, facts: Mapping[str, str], differ: set[str]) -> str:
 
 
 @dataclass(frozen=True)
-class Gain:
+class ConfirmedGain:
     """Gains as logarithms: the interval of the typical one, that of the mean, and its least one.
 
     Of the gains that are told, the interval or the least gain is false in a share `level`, that of
@@ -301,7 +301,9 @@ class Gain:
         return math.expm1(gain) if self.higher else -math.expm1(-gain)
 
 
-def gain_of(best: Sequence[float], reference: Sequence[float], level: float, higher: bool) -> Gain:
+def gain_of(
+    best: Sequence[float], reference: Sequence[float], level: float, higher: bool
+) -> ConfirmedGain:
     """Return the gain of ten pairs or more, given as logarithms of which less is better."""
     typical, means = typical_gain(best, reference), Means(best, reference, higher)
     low, high = typical.bounds(level)
@@ -313,7 +315,7 @@ def gain_of(best: Sequence[float], reference: Sequence[float], level: float, hig
         low = max(0.0, typical.bounds(2 * tail)[0]) if tail else 0.0
         high = typical.bounds(half)[1]
     if p > level:
-        return Gain(Interval(low, high), means.gain, means.least_gain(half), level, higher)
+        return ConfirmedGain(Interval(low, high), means.gain, means.least_gain(half), level, higher)
     tail = half if early else tail_of_selected(p, level, half)
     least = max(0.0, means.least_gain(tail)) if tail else 0.0
-    return Gain(Interval(low, high), means.gain, least, level, higher)
+    return ConfirmedGain(Interval(low, high), means.gain, least, level, higher)

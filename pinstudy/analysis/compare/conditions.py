@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, get_args
 
 from pinstudy.analysis.answer import Answer, analyze
-from pinstudy.analysis.compare.side_by_side import Pair, Row, SideBySide, compare
+from pinstudy.analysis.compare.side_by_side import Pair, PairRow, SideBySide, compare
 from pinstudy.analysis.format.numbers import decimals_left, finite, signed, signed_percents
 from pinstudy.analysis.objectives import OBJECTIVES, TIME, Objective
 from pinstudy.analysis.records.keys import TABLE_KEYS, TableKey
@@ -181,7 +181,7 @@ def _side_by_side(condition: Condition, both: SideBySide) -> list[JudgedCase]:
     return [*cases, *(JudgedCase(title, "", objective, NOT_COMPARED) for title in alone)]
 
 
-def _direct(name: str, pair: Pair, row: Row) -> JudgedCase:
+def _direct(name: str, pair: Pair, row: PairRow) -> JudgedCase:
     case_id = row.case.case_id
     if row.outcome is None or row.direct is None:
         return JudgedCase(name, case_id, pair.objective, NOT_COMPARED)

@@ -99,7 +99,7 @@ class Side:
 
 
 @dataclass(frozen=True)
-class Row:
+class PairRow:
     """A row of both results, or of one of them. `direct` is B / A, `outcome` that of B against A.
 
     All rows of a pair are tested together.
@@ -131,7 +131,7 @@ class Pair:
     a: TableFindings
     b: TableFindings
     reference: tuple[CaseFinding, CaseFinding] | None
-    rows: tuple[Row, ...]
+    rows: tuple[PairRow, ...]
     differences: tuple[Unlike, ...] = ()
     unknown_governors: tuple[str, ...] = ()
 
@@ -142,7 +142,7 @@ class Agreements:
 
     objective: Objective
     counts: Mapping[Agreement, int]
-    disagree: Sequence[tuple[Pair, Row]]
+    disagree: Sequence[tuple[Pair, PairRow]]
 
     @property
     def decided(self) -> int:
@@ -308,7 +308,9 @@ def _pairs(
         yield Pair(objective, a, b, own, rows, differences, unknown)
 
 
-def _with_outcomes(rows: Sequence[Row], objective: Objective, margin: float) -> tuple[Row, ...]:
+def _with_outcomes(
+    rows: Sequence[PairRow], objective: Objective, margin: float
+) -> tuple[PairRow, ...]:
     differences = {
         (str(at), objective): row.direct.difference
         for at, row in enumerate(rows)
@@ -326,11 +328,11 @@ def _row(
     reference: tuple[CaseFinding, CaseFinding] | None,
     objective: Objective,
     is_direct: bool,
-) -> Row:
+) -> PairRow:
     a = _side(one, pair[0], reference[0] if reference else None, objective)
     b = _side(other, pair[1], reference[1] if reference else None, objective)
     direct = _direct(one, other, a, b, objective) if is_direct and a and b else None
-    return Row(a, b, direct, _agreement(a, b))
+    return PairRow(a, b, direct, _agreement(a, b))
 
 
 def _side(

@@ -11,8 +11,8 @@ from pinstudy.analysis.compare.side_by_side import (
     Agreement,
     Agreements,
     Pair,
+    PairRow,
     Ratio,
-    Row,
     Side,
     SideBySide,
 )
@@ -101,7 +101,7 @@ def _count(name: Agreement, found: Agreements) -> str:
     return str(found.counts[name])
 
 
-def _named(pair: Pair, row: Row) -> str:
+def _named(pair: Pair, row: PairRow) -> str:
     return f"{pair.objective.noun}, {pair.a.key.app} {pair.a.key.threads_label} {row.case.label}"
 
 
@@ -176,14 +176,14 @@ def _decimals(pair: Pair, sides: Sequence[Side | None]) -> int:
     return objective_decimals(pair.objective, means)
 
 
-def _number(row: Row, both_numbers: bool) -> str:
+def _number(row: PairRow, both_numbers: bool) -> str:
     """Return the row's number; that of each side where rows have others in the other results."""
     if not both_numbers:
         return str(row.case.number)
     return " / ".join(str(side.number) if side else NOTHING for side in (row.a, row.b))
 
 
-def _head(row: Row, in_guest: bool, is_asked: bool) -> tuple[str, ...]:
+def _head(row: PairRow, in_guest: bool, is_asked: bool) -> tuple[str, ...]:
     case = row.case
     vcpus = (one_line(case.summary.key.vcpu_mapping or NOTHING),) if in_guest else ()
     governors = dict.fromkeys(side.case.governor for side in (row.a, row.b) if side)
@@ -224,7 +224,7 @@ def _notes(pair: Pair) -> list[str]:
     return [*notes, *_of_estimands(pair)]
 
 
-def _row_notes(pair: Pair, row: Row) -> Iterator[str]:
+def _row_notes(pair: Pair, row: PairRow) -> Iterator[str]:
     """Yield what limits a row's ratios and outcomes, by the results that it is of."""
     for at, (name, side) in enumerate((("A", row.a), ("B", row.b))):
         if side:
@@ -266,7 +266,7 @@ def _kind_of(ratio: Ratio) -> str:
     return words.TRIMMED if ratio.difference and ratio.difference.cut else words.NOT_TRIMMED
 
 
-def raw_row(both: SideBySide, pair: Pair, row: Row) -> dict[str, object]:
+def raw_row(both: SideBySide, pair: Pair, row: PairRow) -> dict[str, object]:
     """Return a row's numbers by name, unrounded; what is not there is None."""
     values: dict[str, object] = {
         "a": both.name_a,

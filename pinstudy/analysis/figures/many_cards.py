@@ -34,7 +34,7 @@ from pinstudy.analysis.figures.style import (
     label_text,
     marker_style,
 )
-from pinstudy.analysis.findings.many_cards import Change, ManyCards, NodeChanges
+from pinstudy.analysis.findings.many_cards import ManyCards, MappingChange, NodeChanges
 from pinstudy.analysis.format.numbers import signed_percent
 from pinstudy.analysis.records.files import write_file
 from pinstudy.base.errors import UserError
@@ -224,7 +224,7 @@ class _Scale:
         return self.high > _MAX_LINEAR * self.low
 
 
-def _scale(changes: Sequence[Change]) -> _Scale:
+def _scale(changes: Sequence[MappingChange]) -> _Scale:
     """Return the scale of all dots; an interval may reach at most twice as far as they do."""
     ratios = [change.ratio for change in changes] + [1.0]
     low, high = min(ratios), max(ratios)
@@ -235,7 +235,7 @@ def _scale(changes: Sequence[Change]) -> _Scale:
     return _Scale(low / margin / 1.005, high * margin * 1.005)
 
 
-def _ends(change: Change) -> Iterator[float]:
+def _ends(change: MappingChange) -> Iterator[float]:
     if change.interval is not None:
         yield from (end for end in (change.interval.low, change.interval.high) if end > 0)
 
@@ -261,7 +261,7 @@ def _set_scale(axes: Axes, scale: _Scale, wide: float) -> None:
     axes.set_xlim(scale.low, scale.high)
 
 
-def _legend(changes: Iterable[Change]) -> list[Entry]:
+def _legend(changes: Iterable[MappingChange]) -> list[Entry]:
     outcomes = {change.outcome for change in changes}
     return [
         entry(_LABELS.get(outcome, outcome), _marker(outcome, 5.0))

@@ -52,7 +52,7 @@ _OF_EVENT = re.compile(r"[A-Za-z][\w.-]*: ")
 
 
 @dataclass(frozen=True)
-class Change:
+class ChangeRange:
     """Between which ratios cases are to their baselines, all of them below 1 or all above.
 
     `of_means`: by the means, without a comparison. Both are NaN where any of them is undecided.
@@ -75,7 +75,7 @@ class Instruction:
     act: Choice
     mapping: str
     configurations: tuple[str, ...]
-    changes: Mapping[Objective, Change]
+    changes: Mapping[Objective, ChangeRange]
 
 
 @dataclass(frozen=True)
@@ -186,7 +186,7 @@ def _instructions(advised: Sequence[_Advised], objective: Objective) -> Iterator
 
 def _changes(
     cases: Sequence[tuple[CaseFinding, TableFindings]], objective: Objective
-) -> dict[Objective, Change]:
+) -> dict[Objective, ChangeRange]:
     """Return what cases change against their baselines, in an objective, time and energy."""
     if any(case.is_baseline for case, _ in cases):
         return {}
@@ -197,11 +197,11 @@ def _changes(
 
 def _change(
     cases: Sequence[tuple[CaseFinding, TableFindings]], objective: Objective
-) -> Change | None:
+) -> ChangeRange | None:
     """Return the change of all cases; None where they go both ways, or hardly change anything."""
     known = [case.comparisons[objective] for case, _ in cases if objective in case.comparisons]
     if any(comparison.outcome == "undecided" for comparison in known):
-        return Change(math.nan, math.nan)
+        return ChangeRange(math.nan, math.nan)
     ratios = [
         case.comparisons[objective].difference.ratio
         if objective in case.comparisons
@@ -213,7 +213,7 @@ def _change(
     if all(ratio <= 1 - _LEAST_CHANGE for ratio in ratios) or all(
         ratio >= 1 + _LEAST_CHANGE for ratio in ratios
     ):
-        return Change(low, high, of_means=len(known) < len(cases))
+        return ChangeRange(low, high, of_means=len(known) < len(cases))
     return None
 
 

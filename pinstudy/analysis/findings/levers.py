@@ -73,7 +73,7 @@ class LeverPair:
 
 
 @dataclass(frozen=True)
-class Range:
+class EffectRange:
     """The effects of several pairs, as ratios: the smallest and the greatest that was found.
 
     `interval` holds all true effects with a confidence of 95 %; None where one pair has none.
@@ -99,7 +99,7 @@ class Lever:
     is_default: bool
     pairs: tuple[LeverPair, ...]
 
-    def range_of(self, objective: Objective) -> Range | None:
+    def range_of(self, objective: Objective) -> EffectRange | None:
         """Return the range of an objective's effects; None without any."""
         return range_of(self.pairs, objective)
 
@@ -108,7 +108,7 @@ class Lever:
         return Counter(pair.missing[objective] for pair in self.pairs if objective in pair.missing)
 
 
-def range_of(pairs: Sequence[LeverPair], objective: Objective) -> Range | None:
+def range_of(pairs: Sequence[LeverPair], objective: Objective) -> EffectRange | None:
     """Return the range of the effects of pairs, of one lever or of several; None without any."""
     effects = [pair.effects[objective] for pair in pairs if objective in pair.effects]
     if not effects:
@@ -121,7 +121,7 @@ def range_of(pairs: Sequence[LeverPair], objective: Objective) -> Range | None:
             max(interval.high for interval in intervals),
         )
     ratios = [effect.ratio for effect in effects]
-    return Range(min(ratios), max(ratios), reach, len(effects))
+    return EffectRange(min(ratios), max(ratios), reach, len(effects))
 
 
 def levers_of(cases: Cases) -> tuple[Lever, ...]:

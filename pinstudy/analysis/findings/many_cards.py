@@ -27,7 +27,7 @@ Configuration = tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class Change:
+class MappingChange:
     """The time of a mapping, times that of the baseline, with its 95 % interval if it has one."""
 
     ratio: float
@@ -41,7 +41,7 @@ class NodeChanges:
 
     name: str
     cpu_model: str
-    changes: Mapping[str, Change]
+    changes: Mapping[str, MappingChange]
 
 
 @dataclass(frozen=True)
@@ -131,10 +131,10 @@ def _configuration(case: CaseFinding) -> Configuration:
     )
 
 
-def _change(case: CaseFinding) -> Change:
+def _change(case: CaseFinding) -> MappingChange:
     comparison = case.comparisons[TIME]
     difference = comparison.difference
-    return Change(difference.ratio, difference.known_interval(), comparison.outcome)
+    return MappingChange(difference.ratio, difference.known_interval(), comparison.outcome)
 
 
 def _cpu_model(node: NodeFacts | None) -> str:

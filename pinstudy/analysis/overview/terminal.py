@@ -118,7 +118,7 @@ def overview_lines(
     return [*lines, *_entry_lines(next_entry(results, findings), width)]
 
 
-def _entry_lines(entry: Entry, width: int) -> list[Line]:
+def _entry_lines(entry: OverviewEntry, width: int) -> list[Line]:
     """Return an entry with as many of its parts as fit; no width cuts a command line in two."""
     command = next((part.strip("`") for part in entry.parts if part.startswith("`")), "")
     said = entry._replace(parts=[part for part in entry.parts if not part.startswith("`")])
@@ -259,7 +259,7 @@ def _field(
     return f"{name} ({', '.join(others)})" if others else name
 
 
-class Entry(NamedTuple):
+class OverviewEntry(NamedTuple):
     """A label with what it says, in parts, of which the `kept` last ones stand in any case.
 
     A part between backticks is a command line.
@@ -283,7 +283,7 @@ class Entry(NamedTuple):
 
 def entries(
     results: Results, findings: Findings, answers: Answers, overviews: Sequence[Overview]
-) -> list[Entry]:
+) -> list[OverviewEntry]:
     """Return the entries below an overview, those that say nothing left out."""
     every = _entries(results, findings, answers, overviews)
     return [entry for entry in every if entry.parts]
@@ -291,48 +291,48 @@ def entries(
 
 def _entries(
     results: Results, findings: Findings, answers: Answers, overviews: Sequence[Overview]
-) -> Iterator[Entry]:
+) -> Iterator[OverviewEntry]:
     disturbed = disturbed_of(findings)
     if disturbed.is_node_disturbed:
-        yield Entry(DISTURBED, disturbed_texts(disturbed))
+        yield OverviewEntry(DISTURBED, disturbed_texts(disturbed))
     labels = labels_of_verdicts([line for overview in overviews for line in overview.lines])
     decisions = decision_overviews(findings, labels)
     if findings.raced:
-        yield Entry(DECISION, findings.decision_lines)
+        yield OverviewEntry(DECISION, findings.decision_lines)
     else:
         for parts, kept in decision_texts(decisions, why_no_decision(findings)):
-            yield Entry(DECISION, parts, kept)
+            yield OverviewEntry(DECISION, parts, kept)
     for text in lever_texts(answers.levers):
-        yield Entry(LEVERS, [text])
+        yield OverviewEntry(LEVERS, [text])
     for text in one_for_all_texts(answers.one_for_all):
-        yield Entry(ONE_FOR_ALL, [text])
+        yield OverviewEntry(ONE_FOR_ALL, [text])
     for label, objective in ((FASTEST, TIME), (LEAST_ENERGY, ENERGY)):
-        yield Entry(label, best_texts(answers, results.cases, objective, findings.margin))
-    yield Entry(LOST, lost_texts(lost_of(findings)))
+        yield OverviewEntry(label, best_texts(answers, results.cases, objective, findings.margin))
+    yield OverviewEntry(LOST, lost_texts(lost_of(findings)))
     # Where nothing is compared the decision says why.
     if decisions:
-        yield Entry(NOT_COMPARED, not_compared_texts(not_comparable(findings)))
+        yield OverviewEntry(NOT_COMPARED, not_compared_texts(not_comparable(findings)))
     is_elsewhere = not results.made_here
     lacks = left_out(findings), not_measured(findings)
     missing, kept = missing_texts(*lacks, is_elsewhere=is_elsewhere)
-    yield Entry(MISSING, missing, kept)
+    yield OverviewEntry(MISSING, missing, kept)
     if not disturbed.is_node_disturbed:
-        yield Entry(DISTURBED, disturbed_texts(disturbed))
-    yield Entry(NOTE, note_texts(results.footnotes, decisions))
+        yield OverviewEntry(DISTURBED, disturbed_texts(disturbed))
+    yield OverviewEntry(NOTE, note_texts(results.footnotes, decisions))
 
 
-def next_entry(results: Results, findings: Findings) -> Entry:
+def next_entry(results: Results, findings: Findings) -> OverviewEntry:
     """Return what to do next: the command between backticks, and what it decides."""
     disturbed, undecided = disturbed_of(findings), undecided_of(findings)
     if findings.raced or not results.made_here:
-        return Entry(NEXT, [])
+        return OverviewEntry(NEXT, [])
     if not findings.next_command:
         undecided = replace(undecided, by_repetitions=0)
     parts = open_texts(undecided, disturbed, seconds_of(results, undecided.more))
     if parts and disturbed.is_node_disturbed:
-        return Entry(NEXT, [f"`{PINSTUDY} tune`", *parts])
+        return OverviewEntry(NEXT, [f"`{PINSTUDY} tune`", *parts])
     command = [f"`{findings.next_command}`"] if undecided.by_repetitions else []
-    return Entry(NEXT, [*command, *parts])
+    return OverviewEntry(NEXT, [*command, *parts])
 
 
 def overviews_of(findings: Findings) -> list[Overview]:

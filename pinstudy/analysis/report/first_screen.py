@@ -19,7 +19,7 @@ from pinstudy.analysis.findings.glance import (
 )
 from pinstudy.analysis.objectives import Objective
 from pinstudy.analysis.overview.grid import Overview, labels_of_verdicts
-from pinstudy.analysis.overview.terminal import Entry, entries, next_entry
+from pinstudy.analysis.overview.terminal import OverviewEntry, entries, next_entry
 from pinstudy.analysis.report.grid import Grid, constants, grids_of
 from pinstudy.analysis.report.pictures import Picture, picture_of
 from pinstudy.analysis.results.sources import Results
@@ -109,8 +109,8 @@ def _answer(answer: Answer, decisions: Sequence[DecisionOverview]) -> str:
 
 
 def _news(
-    found: Iterable[Entry], answer: Answer, decisions: Sequence[DecisionOverview]
-) -> list[Entry]:
+    found: Iterable[OverviewEntry], answer: Answer, decisions: Sequence[DecisionOverview]
+) -> list[OverviewEntry]:
     """Return the entries without a decision of which the answer above them leaves nothing out."""
     listed = list(found)
     # Of a race the advice says it whole; without any decision the answer says why.
@@ -130,7 +130,7 @@ def _views(results: Results, answer: Answer, overviews: Sequence[Overview]) -> I
         yield View(objective, grids, picture)
 
 
-def _remarks(found: Iterable[Entry]) -> list[Remark]:
+def _remarks(found: Iterable[OverviewEntry]) -> list[Remark]:
     """Return entries by label; of a lever what it compares is the label."""
     remarks: list[Remark] = []
     for entry in found:
@@ -145,7 +145,7 @@ def _remarks(found: Iterable[Entry]) -> list[Remark]:
     return remarks
 
 
-def _texts(entry: Entry) -> list[str]:
+def _texts(entry: OverviewEntry) -> list[str]:
     """Return an entry on one line, its command line, if it has one, on another."""
     lines = [part for part in entry.parts if part.startswith("`")]
     said = "; ".join(part for part in entry.parts if part not in lines)

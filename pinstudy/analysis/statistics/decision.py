@@ -127,7 +127,7 @@ def interval_of_selected(difference: Difference, p_different: float, among: int 
 
 
 @dataclass(frozen=True)
-class Forecast:
+class RepetitionForecast:
     """How many more repetitions decide in about half of such studies, and in four of five."""
 
     half: int
@@ -136,7 +136,7 @@ class Forecast:
 
 def more_repetitions(
     difference: Difference, margin: float, comparisons: int, look: Look = ONLY_LOOK
-) -> Forecast | None:
+) -> RepetitionForecast | None:
     """Return how many more repetitions would decide, at the level of the look after this one.
 
     The forecast averages over the true ratio and spread that the runs leave possible (t and chi
@@ -157,7 +157,7 @@ def more_repetitions(
     if chance[-1] < CHANCES[1]:
         return None
     half, most = (int(totals[np.argmax(chance >= wanted)]) - n for wanted in CHANCES)
-    return Forecast(half, most)
+    return RepetitionForecast(half, most)
 
 
 def _chance(difference: Difference, totals: Counts, margin: float, level: float) -> Array:

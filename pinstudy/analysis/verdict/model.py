@@ -16,9 +16,9 @@ from pinstudy.analysis.results.case import Case, grouped
 from pinstudy.analysis.statistics.decision import (
     MIN_TO_FORECAST,
     ONLY_LOOK,
-    Forecast,
     Look,
     Outcome,
+    RepetitionForecast,
 )
 from pinstudy.analysis.statistics.difference import Difference
 from pinstudy.analysis.statistics.drift import Drift
@@ -51,7 +51,7 @@ class Comparison:
     p_different: float
     p_outside: float
     outcome: Outcome
-    more: Forecast | None = None
+    more: RepetitionForecast | None = None
     across_attempts: bool = False
     mean_ratio: float | None = None
     spread_times: float | None = None

@@ -12,8 +12,8 @@ from pinstudy.analysis.advice.model import (
     AdviceCaveat,
     AdviceCaveatCode,
     Candidate,
+    CasePoint,
     Elimination,
-    Point,
 )
 from pinstudy.analysis.format.numbers import (
     ENERGY_DECIMALS,
@@ -392,7 +392,7 @@ def points_table(advice: Advice) -> Table | None:
     if not shown:
         return None
     decimals = time_decimals(point.time_s for point in shown)
-    columns: tuple[Written[Point], ...] = (
+    columns: tuple[Written[CasePoint], ...] = (
         (Column("case", right=False), lambda point: point.candidate.name),
         (Column("runs"), lambda point: str(point.candidate.runs)),
         (Column("time mean", "s"), lambda point: fixed(point.time_s, decimals)),

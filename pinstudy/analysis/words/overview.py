@@ -10,7 +10,7 @@ from pinstudy.analysis.advice.model import names_of
 from pinstudy.analysis.findings.answers import Answers, BestCase
 from pinstudy.analysis.findings.effects import Effect
 from pinstudy.analysis.findings.glance import (
-    Change,
+    ChangeRange,
     DecisionOverview,
     Disturbed,
     Instruction,
@@ -265,7 +265,7 @@ def _changes(instruction: Instruction) -> str:
     )
 
 
-def _change_words(change: Change) -> str:
+def _change_words(change: ChangeRange) -> str:
     if not change.is_known:
         return "undecided"
     return f"{percents(Interval(change.low, change.high))}{' by means' * change.of_means}"

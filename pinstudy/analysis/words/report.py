@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from pinstudy.analysis.findings.glance import (
-    Change,
+    ChangeRange,
     DecisionOverview,
     Disturbed,
     Instruction,
@@ -199,7 +199,7 @@ def _where(decision: DecisionOverview, at: int, instruction: Instruction) -> str
     return f" in {'both' if total == 2 else f'all {total}'} configurations"
 
 
-def _gain(change: Change, objective: Objective) -> str:
+def _gain(change: ChangeRange, objective: Objective) -> str:
     """Return what a case changes: `4 % less time`; nothing where that is not decided."""
     if not change.is_known:
         return ""

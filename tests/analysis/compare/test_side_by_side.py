@@ -26,7 +26,7 @@ from pinstudy.analysis.compare.many import (
     many_tables,
 )
 from pinstudy.analysis.compare.matching import Unlike
-from pinstudy.analysis.compare.side_by_side import Row, SideBySide, compare, compare_programs
+from pinstudy.analysis.compare.side_by_side import PairRow, SideBySide, compare, compare_programs
 from pinstudy.analysis.compare.tables import compare_data, compare_tables
 from pinstudy.analysis.format.styles import render
 from pinstudy.analysis.format.table import Table
@@ -79,7 +79,7 @@ def made(means: Mapping[int, float], **fields: Any) -> Results:  # noqa: ANN401
     return results_of(of_rows(means, **fields))
 
 
-def rows(both: SideBySide, objective: str = "time") -> Sequence[Row]:
+def rows(both: SideBySide, objective: str = "time") -> Sequence[PairRow]:
     (pair,) = (pair for pair in both.pairs if pair.objective == objective)
     return pair.rows
 

@@ -19,7 +19,7 @@ from pinstudy.analysis.format.lines import Line, length
 from pinstudy.analysis.objectives import TIME
 from pinstudy.analysis.overview.grid import program_names
 from pinstudy.analysis.overview.terminal import (
-    Entry,
+    OverviewEntry,
     entries,
     next_entry,
     overview_lines,
@@ -73,7 +73,7 @@ def row_of(made: Made) -> str:
     return row
 
 
-def entries_of(results: Results, baseline: str | None = None) -> list[Entry]:
+def entries_of(results: Results, baseline: str | None = None) -> list[OverviewEntry]:
     findings = analyze(results, baseline=baseline)
     below = entries(results, findings, answers_of(results, findings), overviews_of(findings))
     return [*below, next_entry(results, findings)]
