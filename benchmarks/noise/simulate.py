@@ -232,8 +232,10 @@ def forecast(
     if not forecasts:
         return None
     half, most = np.mean(ends, axis=0)
-    middle = RepetitionForecast(*(int(np.median([getattr(one, part) for one in forecasts])) for part in
-                        ("half", "most")))  # fmt: skip
+    middle = RepetitionForecast(
+        *(int(np.median([getattr(found, part) for found in forecasts])) for part in
+          ("half", "most"))
+    )  # fmt: skip
     return Forecasts(len(forecasts) / undecided, float(half), float(most), middle)
 
 

@@ -115,7 +115,7 @@ def advice_data(folder: Path) -> dict[str, Any]:
     Raises UserError when the folder has no readable results of cases that raced.
     """
     from pinstudy.analysis.advice.build import advice_of
-    from pinstudy.analysis.advice.data import as_data
+    from pinstudy.analysis.advice.model import as_data
 
     return as_data(_required(advice_of(open_results(str(folder))), folder))
 
@@ -152,7 +152,7 @@ def _write_answer(folder: Path) -> tuple[Results, Answer, Answers, tuple[Path, .
     from pinstudy.analysis.findings.answers import answers_of
     from pinstudy.analysis.report.page import FILE, report_html
     from pinstudy.analysis.verdict_text.document import as_markdown
-    from pinstudy.analysis.verdict_text.levers import Beyond
+    from pinstudy.analysis.verdict_text.tables import Beyond
     from pinstudy.analysis.words.advice import advice_markdown
 
     results = open_results(str(folder))

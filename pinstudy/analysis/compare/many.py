@@ -315,8 +315,16 @@ def _configuration_table(nodes: Sequence[NodeOfMany], common: CommonConfiguratio
     notes = [
         *(["more is better"] if objective.higher else []),
         *_unlike(here),
-        *_unlike_means(here),
-        *(f"left aside: {text}" for text in _left_aside(here)),
+        *(
+            f"{letter}: {words.unlike_means(best.comparison)}"
+            for letter, _, best in here
+            if best.comparison.unlike_means > 1
+        ),
+        *(
+            f"left aside: {letter} {', '.join(map(_in_short, best.left_aside))}"
+            for letter, _, best in here
+            if best.left_aside
+        ),
         *([f"not compared in it: {', '.join(missing)}"] if missing else []),
     ]
     rows = [case.summary for _, _, best in here for case in best.table.cases]
@@ -333,26 +341,11 @@ def _configuration_table(nodes: Sequence[NodeOfMany], common: CommonConfiguratio
 def _unlike(here: Sequence[tuple[str, NodeOfMany, Best]]) -> Iterator[str]:
     """Yield in what the programs of a configuration differ, and of which results each is."""
     for key in ("app", "size", "build", "schedule", "wait_policy"):
-        values: dict[str, list[str]] = {}
-        for letter, _, best in here:
-            values.setdefault(str(getattr(best.table.key, key)), []).append(letter)
-        if len(values) > 1:
-            parts = (f"{', '.join(letters)} {value}" for value, letters in values.items())
+        values = [(letter, str(getattr(best.table.key, key))) for letter, _, best in here]
+        alike = grouped(values, itemgetter(1))
+        if len(alike) > 1:
+            parts = (f"{', '.join(letter for letter, _ in pairs)} {pairs[0][1]}" for pairs in alike)
             yield f"{key.replace('_', ' ')}: {'; '.join(parts)}"
-
-
-def _unlike_means(here: Sequence[tuple[str, NodeOfMany, Best]]) -> Iterator[str]:
-    """Yield of which results the word is of means whose runs spread unlike each other."""
-    for letter, _, best in here:
-        if best.comparison.unlike_means > 1:
-            yield f"{letter}: {words.unlike_means(best.comparison)}"
-
-
-def _left_aside(here: Sequence[tuple[str, NodeOfMany, Best]]) -> Iterator[str]:
-    """Yield which tables of the configuration have no line, by the results that they are of."""
-    for letter, _, best in here:
-        if best.left_aside:
-            yield f"{letter} {', '.join(map(_in_short, best.left_aside))}"
 
 
 def _in_short(table: TableFindings) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
-from functools import partial
 from typing import Any
 
 from pinstudy.analysis.compare.side_by_side import (
@@ -17,7 +16,7 @@ from pinstudy.analysis.compare.side_by_side import (
     SideBySide,
 )
 from pinstudy.analysis.format.numbers import NOTHING, fixed
-from pinstudy.analysis.format.table import Column, Notes, Table, table_of
+from pinstudy.analysis.format.table import Column, Notes, Table
 from pinstudy.analysis.records.keys import TABLE_KEYS, cell_of_settings
 from pinstudy.analysis.statistics.sample import Interval, named_ends
 from pinstudy.analysis.verdict.case_caveats import loaded_at_start
@@ -80,25 +79,20 @@ def _summary(both: SideBySide) -> Table:
         *(f"only in B: {title}" for title in both.only_b),
         *both.footnotes,
     ]
-    return table_of(
+    return Table(
         "Rows in which both results conclude the same of a case against its baseline",
-        [
-            (Column("of", right=False), lambda of: of.objective.noun),
-            *((Column(name), partial(_count, name)) for name in _COUNTED),
-        ],
-        found,
-        [one_line(note, None) for note in notes],
+        (Column("of", right=False), *map(Column, _COUNTED)),
+        tuple(
+            (rows.objective.noun, *(str(rows.counts[name]) for name in _COUNTED)) for rows in found
+        ),
+        tuple(("", one_line(note, None)) for note in notes),
     )
 
 
 def _agreement(found: Agreements) -> str:
     text = words.AGREEMENT if found.decided else words.NONE_DECIDED
-    agree = found.counts["agree"]
-    return text.format(of=found.objective.noun, agree=agree, decided=found.decided)
-
-
-def _count(name: Agreement, found: Agreements) -> str:
-    return str(found.counts[name])
+    agree, noun = found.counts["agree"], found.objective.noun
+    return text.format(of=noun, agree=agree, decided=found.decided)
 
 
 def _named(pair: Pair, row: PairRow) -> str:
@@ -132,7 +126,8 @@ def _table(both: SideBySide, pair: Pair) -> Table:
         Column("mapping", right=False),
         *([Column("settings", right=False)] if is_asked else []),
         Column("governor", right=False),
-        *(column for name in "AB" for column in _side_columns(name, unit)),
+        *(Column("A mean", unit), Column("A / own"), Column("95 % interval")),
+        *(Column("B mean", unit), Column("B / own"), Column("95 % interval")),
         *(
             [Column("B / A"), Column("95 % interval"), Column("B against A", right=False)]
             if is_direct
@@ -165,10 +160,6 @@ def _table(both: SideBySide, pair: Pair) -> Table:
         notes=(*(("", one_line(note)) for note in _notes(pair)), *notes.listed()),
         raw_values=tuple(raw_row(both, pair, row) for row in pair.rows),
     )
-
-
-def _side_columns(name: str, unit: str) -> tuple[Column, ...]:
-    return Column(f"{name} mean", unit), Column(f"{name} / own"), Column("95 % interval")
 
 
 def _decimals(pair: Pair, sides: Sequence[Side | None]) -> int:

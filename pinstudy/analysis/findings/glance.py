@@ -19,7 +19,7 @@ from pinstudy.analysis.objectives import (
     by_identity,
 )
 from pinstudy.analysis.records.runs import whole_runs
-from pinstudy.analysis.results.case import Case, grouped
+from pinstudy.analysis.results.case import grouped
 from pinstudy.analysis.results.sources import Results
 from pinstudy.analysis.verdict.decisions import choice_of
 from pinstudy.analysis.verdict.model import CaseFinding, Choice, Decision, Findings, TableFindings
@@ -161,13 +161,10 @@ def _options(decision: Decision, best: CaseFinding) -> dict[tuple[Choice, str], 
     ]
     options: dict[tuple[Choice, str], CaseFinding] = {}
     for case in (best, *better):
-        options.setdefault((choice_of(case), where_of(case.summary)), case)
+        settings = case.summary.key.setting_words
+        where = f"{case.full_mapping} under {settings}" if settings else case.full_mapping
+        options.setdefault((choice_of(case), where), case)
     return options
-
-
-def where_of(case: Case) -> str:
-    """Return a case's mapping, and the settings that it asks for."""
-    return " under ".join(filter(None, (case.key.full_mapping, case.key.setting_words)))
 
 
 def _instructions(advised: Sequence[_Advised], objective: Objective) -> Iterator[Instruction]:

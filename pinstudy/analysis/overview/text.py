@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from itertools import product
+from collections.abc import Collection, Iterable, Sequence
+from itertools import chain, product
 from textwrap import wrap
 from typing import Literal, NamedTuple
 
@@ -80,13 +80,10 @@ def _in_columns(
     width = max(map(len, labels))
     starts = [" " * width for _ in heads[0]] + [label.ljust(width) for label in labels]
     rows = zip(starts, *columns, strict=True)
-    return [stripped((Piece(start), *_spaced(cells))) for start, *cells in rows]
-
-
-def _spaced(cells: Iterable[Piece]) -> Iterator[Piece]:
-    for cell in cells:
-        yield Piece(_GAP)
-        yield cell
+    return [
+        stripped((Piece(start), *chain.from_iterable((Piece(_GAP), cell) for cell in cells)))
+        for start, *cells in rows
+    ]
 
 
 def _labels(lines: Sequence[ConfigurationLine], short: bool) -> list[str]:

@@ -29,6 +29,8 @@ Array = NDArray[np.float64]
 MIN_VALUE, MAX_VALUE = 1e-30, 1e30
 # Pairs are used when they are at least this share of the runs that the smaller case has.
 MIN_PAIRED = 2 / 3
+# Mean, sd and n.
+_Published = tuple[float, float, int]
 # An attempt that begins so long after the one before it in the same boot is of another day.
 PAUSE_S = 8 * 3600.0
 
@@ -130,11 +132,6 @@ class Logs:
     paired: bool
 
     @property
-    def ratio_modes(self) -> Modes | None:
-        """The modes of the pairs' ratios within boots; None for one, and for runs without pairs."""
-        return modes_of(within_units(self.a - self.b, self.units_a)) if self.paired else None
-
-    @property
     def hide_what_is_typical(self) -> bool:
         """Whether modes within boots leave it to chance which ratio is typical."""
         a, b = within_units(self.a, self.units_a), within_units(self.b, self.units_b)
@@ -172,9 +169,7 @@ def difference_of(case: Values, baseline: Values, objective: Objective) -> Diffe
 
 def difference_in(logs: Logs) -> Difference | None:
     """Return the difference of two cases' logarithms; None as `difference_of` says."""
-    if min(len(logs.a), len(logs.b)) < 2:
-        return None
-    if logs.hide_what_is_typical:
+    if min(len(logs.a), len(logs.b)) < 2 or logs.hide_what_is_typical:
         return None
     if logs.paired:
         return Difference.of_pairs(logs.a, logs.b, logs.units_a)
@@ -190,12 +185,13 @@ def unclear_between(
     """
     if not are_in_turn(case.made, baseline.made):
         return {}
-    logs_by = {objective: logs_of(case, baseline, objective) for objective in objectives}
-    return {
-        objective: logs.ratio_modes
-        for objective, logs in logs_by.items()
-        if min(len(logs.a), len(logs.b)) >= 2 and logs.hide_what_is_typical
-    }
+    found: dict[str, Modes | None] = {}
+    for objective in objectives:
+        logs = logs_of(case, baseline, objective)
+        if min(len(logs.a), len(logs.b)) >= 2 and logs.hide_what_is_typical:
+            ratios = within_units(logs.a - logs.b, logs.units_a) if logs.paired else None
+            found[objective] = None if ratios is None else modes_of(ratios)
+    return found
 
 
 def _same(attempts_a: Array, attempts_b: Array) -> NDArray[np.bool_]:
@@ -288,11 +284,10 @@ def difference_of_summaries(
 
     With `sd_is_error` the published deviations are read as standard errors of the mean.
     """
-    name = objective.field
-    mine, theirs = _published(case.stat(name)), _published(baseline.stat(name))
-    if mine is None or theirs is None:
+    both = _published(case, baseline, objective)
+    if both is None:
         return None
-    (mean_a, sd_a, n_a), (mean_b, sd_b, n_b) = mine, theirs
+    (mean_a, sd_a, n_a), (mean_b, sd_b, n_b) = both
     if sd_is_error:
         sd_a, sd_b = sd_a * n_a**0.5, sd_b * n_b**0.5
     return Difference.from_summary(mean_a, sd_a, n_a, mean_b, sd_b, n_b)
@@ -303,26 +298,28 @@ def spread_times_of_summaries(case: Case, baseline: Case, objective: Objective) 
 
     None where no difference is shown, or where a deviation is not known.
     """
-    name = objective.field
-    mine, theirs = _published(case.stat(name)), _published(baseline.stat(name))
-    if mine is None or theirs is None:
+    both = _published(case, baseline, objective)
+    if both is None:
         return None
-    (mean_a, sd_a, n_a), (mean_b, sd_b, n_b) = mine, theirs
+    (mean_a, sd_a, n_a), (mean_b, sd_b, n_b) = both
     return spread_times_of_means(sd_a / mean_a, n_a, sd_b / mean_b, n_b)
 
 
-def _published(stats: Stats) -> tuple[float, float, int] | None:
+def _published(
+    case: Case, baseline: Case, objective: Objective
+) -> tuple[_Published, _Published] | None:
+    mine, theirs = (_of_stats(either.stat(objective.field)) for either in (case, baseline))
+    return (mine, theirs) if mine and theirs else None
+
+
+def _of_stats(stats: Stats) -> _Published | None:
     """Return mean, sd and n; None where one is missing or has no use for logarithms."""
-    sd = max(stats.sd, _rounding(stats.sd_decimals))
+    # A rounded deviation of "0.000" may have been up to 0.0005.
+    sd = max(stats.sd, 0.5 * 10.0**-stats.sd_decimals if stats.sd_decimals else 0.0)
     usable = all(MIN_VALUE < value < MAX_VALUE for value in (stats.mean, sd))
     if not usable or stats.n is None or not 2 <= stats.n < MAX_VALUE:
         return None
     return stats.mean, sd, stats.n
-
-
-def _rounding(decimals: int | None) -> float:
-    """Return how large a rounded deviation may be: "0.000" may have been up to 0.0005."""
-    return 0.5 * 10.0**-decimals if decimals else 0.0
 
 
 def sample_of_summary(case: Case, objective: Objective) -> Sample | None:

@@ -21,8 +21,10 @@ from pinstudy.analysis.verdict.comparisons import (
 )
 from pinstudy.analysis.verdict.costs import waiting
 from pinstudy.analysis.verdict.model import Comparison, Findings, TableFindings
-from pinstudy.analysis.verdict_text.levers import Beyond, beyond_lines, beyond_tables
 from pinstudy.analysis.verdict_text.tables import (
+    Beyond,
+    beyond_lines,
+    beyond_tables,
     configuration_tables,
     division_table,
     price_table,

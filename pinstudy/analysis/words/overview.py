@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from pinstudy.analysis.advice.model import names_of
 from pinstudy.analysis.findings.answers import Answers, BestCase
-from pinstudy.analysis.findings.effects import Effect
 from pinstudy.analysis.findings.glance import (
     ChangeRange,
     DecisionOverview,
@@ -80,24 +79,17 @@ _MOST_PERCENT = 999.0
 
 def _ranges(pairs: Sequence[LeverPair]) -> str:
     """Return between what time and energy change, and of how many pairs."""
-    parts = [
-        f"{objective.short} {_between(pairs, objective)}"
-        for objective in (TIME, ENERGY)
-        if range_of(pairs, objective) is not None
-    ]
+    parts = []
+    for objective in (TIME, ENERGY):
+        if found := range_of(pairs, objective):
+            change = f"{percents(Interval(found.low, found.high))} (no interval)"
+            change = percents(found.interval) if found.interval else change
+            parts.append(f"{objective.short} {change}")
     compared = sum(bool(pair.effects) for pair in pairs)
     count = plural(len(pairs), "pair")
     if compared < len(pairs):
         count = f"{compared} of {count} compared"
     return f"{', '.join(parts) or 'not compared'}; {count}"
-
-
-def _between(pairs: Sequence[LeverPair], objective: Objective) -> str:
-    found = range_of(pairs, objective)
-    assert found is not None
-    if found.interval is None:
-        return f"{percents(Interval(found.low, found.high))} (no interval)"
-    return percents(found.interval)
 
 
 def percents(interval: Interval) -> str:
@@ -271,10 +263,6 @@ def _change_words(change: ChangeRange) -> str:
     return f"{percents(Interval(change.low, change.high))}{' by means' * change.of_means}"
 
 
-def _in_brackets(text: str) -> str:
-    return f" ({text})" if text else ""
-
-
 def lever_texts(levers: Sequence[Lever]) -> Iterator[str]:
     """Yield a line a factor: all its levels, under the default mapping where there is one."""
     for factor in FACTORS:
@@ -311,7 +299,11 @@ def best_texts(
     if len(found) == 1:
         return list(_best_lines(found[0], names, margin))
     return [
-        one_line(f"{names[best.case.key.case_id]}: {value_of(best)}{_not_worse(best)}", None)
+        one_line(
+            f"{names[best.case.key.case_id]}: {value_of(best)}"
+            + f" ({plural(len(best.also), 'other')} not distinguishable)" * bool(best.also),
+            None,
+        )
         for best in found
     ]
 
@@ -333,17 +325,13 @@ def _best_lines(best: BestCase, names: Mapping[str, str], margin: float) -> Iter
     if best.effect is None or best.reference is None or not best.gains(margin):
         return
     name = names[best.case.key.case_id]
-    change = _effect(best.effect, best.interval)
+    change = f"{signed_change(best.effect.ratio)} % by means alone"
+    if best.interval is not None:
+        change = percents(best.interval)
     against = f"{change} against {reference_of(best)}"
     yield one_line(f"{name}: {value_of(best)}, {against}{_doubts(best)}", None)
     if best.line:
         yield f"`{one_line(best.line, None)}`"
-
-
-def _effect(effect: Effect, interval: Interval | None) -> str:
-    if interval is None:
-        return f"{signed_change(effect.ratio)} % by means alone"
-    return percents(interval)
 
 
 def _doubts(best: BestCase) -> str:
@@ -370,10 +358,6 @@ def value_of(best: BestCase) -> str:
     return f"{three_digits(best.value)} {best.objective.unit}"
 
 
-def _not_worse(best: BestCase) -> str:
-    return f" ({plural(len(best.also), 'other')} not distinguishable)" if best.also else ""
-
-
 def not_compared_texts(found: Mapping[NotComparable, Sequence[str]]) -> list[str]:
     """Return which mappings are not compared, by the reason."""
     return [
@@ -388,8 +372,7 @@ def lost_texts(lost: Lost) -> list[str]:
         return []
     total = "" if lost.made is None else f" of {lost.made}"
     causes = [
-        f"{_LOST_WORDS.get(by.cause, by.cause)}{_in_brackets(_first_reason(by))}: "
-        f"{_some(by.mappings)}"
+        f"{_LOST_WORDS.get(by.cause, by.cause)}{_first_reason(by)}: {_some(by.mappings)}"
         for by in lost.by_cause
     ]
     if len(causes) == 1:
@@ -406,7 +389,7 @@ def _first_reason(lost: LostBy) -> str:
     """Return the reason of lost runs whose cause does not say it; the first one of several."""
     if lost.cause not in (FAILED, CHECK_FAILED, NOT_PROVABLE) or not lost.reasons:
         return ""
-    return f"{_clause(lost.reasons[0])}{', …' * (len(lost.reasons) > 1)}"
+    return f" ({_clause(lost.reasons[0])}{', …' * (len(lost.reasons) > 1)})"
 
 
 def _some(names: Sequence[str]) -> str:
@@ -418,7 +401,7 @@ def disturbed_texts(disturbed: Disturbed) -> list[str]:
     """Return how many runs were disturbed, by what."""
     return [
         f"{count} of {plural(disturbed.runs, 'run')} {_DISTURBED_WORDS[name]}"
-        f"{_in_brackets(_tasks(disturbed)) if name == SHARED else ''}"
+        f"{_tasks(disturbed) if name == SHARED else ''}"
         for name, count in disturbed.counts.items()
     ]
 
@@ -426,7 +409,7 @@ def disturbed_texts(disturbed: Disturbed) -> list[str]:
 def _tasks(disturbed: Disturbed) -> str:
     tasks = list(disturbed.neighbours.items())[:_MAX_NAMED]
     named = ", ".join(f"{one_line(name).split(',')[0]} {count}" for name, count in tasks)
-    return f"most often with: {named}" if tasks else ""
+    return f" (most often with: {named})" if tasks else ""
 
 
 def missing_texts(

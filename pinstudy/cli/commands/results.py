@@ -151,7 +151,7 @@ def verdict_command(
     from pinstudy.analysis.results.sources import open_results, sources_below
     from pinstudy.analysis.verdict.data import as_data
     from pinstudy.analysis.verdict_text.document import as_markdown, as_text
-    from pinstudy.analysis.verdict_text.levers import Beyond, beyond_tables, launch_lines
+    from pinstudy.analysis.verdict_text.tables import Beyond, beyond_tables, launch_lines
     from pinstudy.configs.values import share_option
 
     share = share_option("--margin", margin)

@@ -17,8 +17,7 @@ from scipy import stats
 from syrupy.assertion import SnapshotAssertion
 
 from pinstudy.analysis.advice.build import advice_of
-from pinstudy.analysis.advice.data import as_data
-from pinstudy.analysis.advice.model import Advice, gain_of
+from pinstudy.analysis.advice.model import Advice, as_data, gain_of
 from pinstudy.analysis.answer import analyze
 from pinstudy.analysis.output import advice_data, write_advice, write_advice_only, write_output
 from pinstudy.analysis.results.sources import open_results

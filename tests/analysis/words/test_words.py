@@ -16,7 +16,7 @@ from pinstudy.analysis.format.styles import render
 from pinstudy.analysis.objectives import TIME
 from pinstudy.analysis.results.sources import Results, open_results
 from pinstudy.analysis.verdict.model import Caveat
-from pinstudy.analysis.verdict_text.levers import levers_tables
+from pinstudy.analysis.verdict_text.tables import levers_tables
 from pinstudy.analysis.words.mappings import instruction
 from pinstudy.analysis.words.overview import best_texts, lever_texts, one_for_all_texts, open_texts
 from pinstudy.analysis.words.verdict import TEMPLATES, note
