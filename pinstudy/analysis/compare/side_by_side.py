@@ -223,19 +223,19 @@ def compare(
     `margin` is the equivalence margin; `as_governor` is assumed for rows without a governor. The
     energy-delay product follows from time and energy, and is left out unless `with_edp`.
     """
-    one, other = (_Opened.of(results, analyze(results, margin)) for results in (a, b))
-    matched = list(matched_tables(one.findings.tables, other.findings.tables))
+    first, second = (_Opened.of(results, analyze(results, margin)) for results in (a, b))
+    matched = list(matched_tables(first.findings.tables, second.findings.tables))
     pairs = tuple(
         pair
         for table_a, table_b in matched
-        for pair in _pairs(one, other, table_a, table_b, as_governor, margin, with_edp=with_edp)
+        for pair in _pairs(first, second, table_a, table_b, as_governor, margin, with_edp=with_edp)
     )
     return SideBySide(
         a.name,
         b.name,
         pairs,
-        _others(one.findings.tables, [table for table, _ in matched]),
-        _others(other.findings.tables, [table for _, table in matched]),
+        _others(first.findings.tables, [table for table, _ in matched]),
+        _others(second.findings.tables, [table for _, table in matched]),
         _footnotes(a, b, as_governor),
         tuple(differences_of_results(a, b)),
     )
@@ -273,8 +273,8 @@ def _footnotes(a: Results, b: Results, as_governor: str | None) -> tuple[str, ..
 
 
 def _pairs(
-    one: _Opened,
-    other: _Opened,
+    first: _Opened,
+    second: _Opened,
     a: TableFindings,
     b: TableFindings,
     as_governor: str | None,
@@ -284,15 +284,15 @@ def _pairs(
 ) -> Iterator[Pair]:
     matched = matched_rows(a.cases, b.cases, as_governor)
     reference = first_common_baseline(matched)
-    published = one.results.is_published or other.results.is_published
+    published = first.results.is_published or second.results.is_published
     is_same_work = (a.key.size, a.key.build) == (b.key.size, b.key.build)
     is_direct = is_same_work and not published
     unknown = tuple(unknown_governors(matched))
     differences = (
         *differences_in_kind(a, b),
         *unlike_metrics(a, b),
-        *differences_of_programs(one.results, other.results, a, b),
-        *differences_of_settings(one.results, other.results, matched),
+        *differences_of_programs(first.results, second.results, a, b),
+        *differences_of_settings(first.results, second.results, matched),
     )
     theirs = {objective.identity for objective in b.objectives}
     for objective in a.objectives:
@@ -303,7 +303,7 @@ def _pairs(
             continue
         is_compared = objective in a.compared_by and objective in b.compared_by
         own = reference if is_compared else None
-        rows = tuple(_row(one, other, pair, own, objective, is_direct) for pair in matched)
+        rows = tuple(_row(first, second, pair, own, objective, is_direct) for pair in matched)
         rows = _with_outcomes(rows, objective, margin)
         yield Pair(objective, a, b, own, rows, differences, unknown)
 
@@ -322,16 +322,16 @@ def _with_outcomes(
 
 
 def _row(
-    one: _Opened,
-    other: _Opened,
+    first: _Opened,
+    second: _Opened,
     pair: Matched,
     reference: tuple[CaseFinding, CaseFinding] | None,
     objective: Objective,
     is_direct: bool,
 ) -> PairRow:
-    a = _side(one, pair[0], reference[0] if reference else None, objective)
-    b = _side(other, pair[1], reference[1] if reference else None, objective)
-    direct = _direct(one, other, a, b, objective) if is_direct and a and b else None
+    a = _side(first, pair[0], reference[0] if reference else None, objective)
+    b = _side(second, pair[1], reference[1] if reference else None, objective)
+    direct = _direct(first, second, a, b, objective) if is_direct and a and b else None
     return PairRow(a, b, direct, _agreement(a, b))
 
 
@@ -369,16 +369,18 @@ def _of_means(a: CaseFinding, b: CaseFinding, objective: Objective) -> Ratio | N
     return None if isnan(ratio) else Ratio(ratio)
 
 
-def _direct(one: _Opened, other: _Opened, a: Side, b: Side, objective: Objective) -> Ratio | None:
+def _direct(
+    first: _Opened, second: _Opened, a: Side, b: Side, objective: Objective
+) -> Ratio | None:
     """Return B / A: runs of two studies share no blocks, whatever their numbers are.
 
     Programs of one study are compared in words only where their runs were made in turn.
     """
     if a.mean is None or b.mean is None or unusable((a.case, b.case), objective):
         return None
-    mine, theirs = one.values.get(a.case.case_id), other.values.get(b.case.case_id)
+    mine, theirs = first.values.get(a.case.case_id), second.values.get(b.case.case_id)
     difference = None
-    is_one_study = one.results is other.results
+    is_one_study = first.results is second.results
     if mine and theirs and is_one_study and not are_in_turn(mine.made, theirs.made):
         return _of_means(b.case, a.case, objective)
     if mine and theirs:

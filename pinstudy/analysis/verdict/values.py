@@ -37,7 +37,7 @@ PAUSE_S = 8 * 3600.0
 
 @dataclass(frozen=True)
 class Values:
-    """One case's good runs in the order of their blocks; `of` has NaN where nothing was measured.
+    """One case's good runs in the order of their blocks; `numbers` has NaN where none was measured.
 
     `block`, `order` and `attempt` are NaN for runs that were made without a plan. `unit` is the
     boot or day.
@@ -49,7 +49,7 @@ class Values:
     started_s: Array
     repetition: Array
     unit: NDArray[np.intp]
-    of: Mapping[Objective, Array]
+    numbers: Mapping[Objective, Array]
 
     @property
     def made(self) -> Made:
@@ -58,12 +58,12 @@ class Values:
 
     def known(self, objective: Objective) -> NDArray[np.intp]:
         """Return the positions of the runs with a value of the objective; none is 0 or less."""
-        values = self.of[objective]
+        values = self.numbers[objective]
         return np.flatnonzero((values > MIN_VALUE) & (values < MAX_VALUE))
 
     def measured(self, objective: Objective) -> Array:
         """Return the known values of the objective."""
-        return self.of[objective][self.known(objective)]
+        return self.numbers[objective][self.known(objective)]
 
     def logs(self, objective: Objective) -> tuple[Array, NDArray[np.intp]]:
         """Return the logarithms of the known values, with the unit of each."""
@@ -218,7 +218,7 @@ def _are_blocks(order_a: Array, order_b: Array) -> bool:
 
 def by_objective(values: Values) -> Iterator[tuple[Objective, Array]]:
     """Yield the objectives that have a value, with their values."""
-    for objective in values.of:
+    for objective in values.numbers:
         if len(measured := values.measured(objective)):
             yield objective, measured
 

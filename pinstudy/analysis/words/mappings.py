@@ -79,18 +79,20 @@ def _instruction_of(case: Case) -> str:
     return f"{of_guest} and, in the guest, {_instruction('thread', case.key.of_threads, 2)}"
 
 
-def _instruction(what: str, placing: Placing, count: int, who: str = "the OS scheduler") -> str:
+def _instruction(noun: str, placing: Placing, count: int, placer: str = "the OS scheduler") -> str:
     if count == 1:
-        return _instruction_for(f"the {what}", "", placing, who=who)
-    return _instruction_for(f"the {what}s", f"each {what}", placing, who=who)
+        return _instruction_for(f"the {noun}", "", placing, placer=placer)
+    return _instruction_for(f"the {noun}s", f"each {noun}", placing, placer=placer)
 
 
 def _instruction_for_ranks(case: Case, ranks: int) -> str:
     """Return what a mapping does to the threads of ranks, each of which has CPUs of its own."""
     rank, part = ("the rank", "") if ranks == 1 else ("each rank", "its part of ")
     several = case.key.table.threads > 1
-    all_, each = (f"the threads of {rank}", f"each thread of {rank}") if several else (rank, "")
-    instruction = _instruction_for(all_, each, case.key.of_threads, part, _placer(case))
+    together, single = (
+        (f"the threads of {rank}", f"each thread of {rank}") if several else (rank, "")
+    )
+    instruction = _instruction_for(together, single, case.key.of_threads, part, _placer(case))
     if not case.key.divided_by:
         return instruction
     by = _DIVIDED.get(case.key.divided_by, f"by {case.key.divided_by}")
@@ -98,11 +100,11 @@ def _instruction_for_ranks(case: Case, ranks: int) -> str:
 
 
 def _instruction_for(
-    all_: str, each: str, placing: Placing, part: str = "", who: str = "the OS scheduler"
+    together: str, single: str, placing: Placing, part: str = "", placer: str = "the OS scheduler"
 ) -> str:
-    """Return an instruction for `all_`, of which there is one if no word for `each` is given.
+    """Return an instruction for `together`, which is one where there is no `single` word for each.
 
-    `part` is what stands before the CPUs that each of several has of a set; `who` places what is
+    `part` is what stands before the CPUs that each of several has of a set; `placer` has what is
     left alone.
     """
     mapping, selection, binding = placing
@@ -112,7 +114,7 @@ def _instruction_for(
     if binding == "none":
         # Only all CPUs can be left to the scheduler; what else a record says is taken literally.
         on = "" if selection == "all" else f" on {where}"
-        return one_line(f"leave {all_} to {who}{on}")
+        return one_line(f"leave {together} to {placer}{on}")
     if binding == "set":
-        return f"confine {all_} to {part}{where}"
-    return f"pin {each} on {where}" if each else f"pin {all_} to a CPU of {where}"
+        return f"confine {together} to {part}{where}"
+    return f"pin {single} on {where}" if single else f"pin {together} to a CPU of {where}"

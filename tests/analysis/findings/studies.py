@@ -93,7 +93,7 @@ def values_of(times_s: Array, place: int = 1, energy_j: Array | None = None) -> 
         started_s=blocks * 1000 + place,
         repetition=blocks,
         unit=np.ones(count, dtype=np.intp),
-        of={TIME: times_s, ENERGY: energies, EDP: times_s * energies},
+        numbers={TIME: times_s, ENERGY: energies, EDP: times_s * energies},
     )
 
 
