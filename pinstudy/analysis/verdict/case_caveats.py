@@ -81,14 +81,8 @@ def why_not_compared(
         yield _not_measured(case, objective)
     elif objective in case.unclear:
         yield from _unclear(case, objective)
-    elif case is not baseline and _is_usable(baseline, objective):
+    elif baseline is not None and baseline is not case and baseline.has_usable(objective):
         yield _of(case, "no spread known")
-
-
-def _is_usable(baseline: CaseFinding | None, objective: Objective) -> bool:
-    if baseline is None or objective not in baseline.samples:
-        return False
-    return baseline.lost_of(objective).usable
 
 
 def _not_measured(case: CaseFinding, objective: Objective) -> Caveat:

@@ -204,7 +204,7 @@ def _lacking(
         yield _no_values(cases, objective)
     elif baseline is None:
         yield _no_baseline(cases, rules.baseline)
-    elif not baseline.lost_of(objective).usable or objective not in baseline.samples:
+    elif not baseline.has_usable(objective):
         yield from why_not_compared(baseline, baseline, objective)
         yield Caveat("no use of the baseline", (baseline.case_id,))
     else:

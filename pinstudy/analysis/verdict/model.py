@@ -185,9 +185,7 @@ class CaseFinding:
     def mean_ratio(self, other: CaseFinding, objective: Objective) -> float:
         """Return the ratio of its mean to another case's; NaN where one tells nothing."""
         means = [
-            case.samples[objective].mean
-            for case in (self, other)
-            if objective in case.samples and case.lost_of(objective).usable
+            case.samples[objective].mean for case in (self, other) if case.has_usable(objective)
         ]
         return means[0] / means[1] if len(means) == 2 and means[1] > 0 else math.nan
 
@@ -205,11 +203,14 @@ class CaseFinding:
         """Return its lost runs, those that lack this objective's value among them."""
         return self.summary.lost_of(objective.field)
 
+    def has_usable(self, objective: Objective) -> bool:
+        """Return whether it was measured, and not too often lost, in an objective."""
+        return objective in self.samples and self.lost_of(objective).usable
+
     @property
     def has_time_and_energy(self) -> bool:
         """Whether it may be on the Pareto front; beside a co-runner, energy is that of both."""
-        is_measured = {TIME, ENERGY} <= self.samples.keys()
-        is_measured = is_measured and self.lost_of(ENERGY).usable
+        is_measured = TIME in self.samples and self.has_usable(ENERGY)
         return is_measured and self.is_comparable and not self.summary.key.co_runner
 
     @property

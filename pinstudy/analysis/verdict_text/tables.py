@@ -11,7 +11,6 @@ from pinstudy.analysis.findings.answers import Answers, BestCase
 from pinstudy.analysis.findings.levers import Lever, LeverPair, range_of
 from pinstudy.analysis.format.numbers import (
     NOTHING,
-    finite,
     fixed,
     percent_range,
     signed,
@@ -173,7 +172,7 @@ def _against_baseline(
     if comparison is not None:
         change, interval = change_and_interval(comparison.difference)
         return change, interval, p_value(comparison.p_different), comparison.outcome
-    if case.is_baseline and case.lost_of(objective).usable and objective in case.samples:
+    if case.is_baseline and case.has_usable(objective):
         return NOTHING, NOTHING, NOTHING, "baseline"
     # Of the means, of which no spread is known.
     ratio = case.mean_ratio(baseline, objective) if baseline else math.nan
@@ -311,7 +310,7 @@ def _means_of(case: CaseFinding, field: str, kinds: Iterable[str]) -> list[float
 
 
 def _per_cent(share: float) -> str:
-    return NOTHING if math.isnan(share) else fixed(100 * share, 1)
+    return fixed(100 * share, 1)
 
 
 def _partly_known(cases: Iterable[CaseFinding]) -> Iterator[tuple[str, str]]:
@@ -333,8 +332,7 @@ def slowdown_table(table: TableFindings) -> Table | None:
     if not cases:
         return None
     notes = Notes()
-    measured = [case.summary.stats["co_runner_elapsed_s"].mean for case in cases]
-    decimals = time_decimals(mean for mean in measured if finite(mean) is not None)
+    decimals = time_decimals(case.summary.stats["co_runner_elapsed_s"].mean for case in cases)
     columns = (
         *(Column("#"), Column("mapping", right=False), Column("governor", right=False)),
         *(Column("co-runner", right=False), Column("# alone")),
@@ -370,14 +368,10 @@ def _slowdown_cells(case: CaseFinding, decimals: int, notes: Notes) -> tuple[str
         one_line(case.summary.key.co_runner or ""),
         NOTHING if slowdown.alone is None else str(slowdown.alone),
         *program,
-        *(NOTHING if finite(time) is None else fixed(time, decimals) for time in times),
-        _rate(measures["co_runner_rate_hz"].mean),
+        *(fixed(time, decimals) for time in times),
+        fixed(measures["co_runner_rate_hz"].mean, 2),
         *co_runner,
     )
-
-
-def _rate(mean: float) -> str:
-    return NOTHING if finite(mean) is None else fixed(mean, 2)
 
 
 def _ratio(difference: Difference | None, marker: Callable[[], str]) -> tuple[str, str]:

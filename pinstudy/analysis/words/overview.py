@@ -40,7 +40,7 @@ from pinstudy.base import PINSTUDY
 from pinstudy.base.text import one_line, plural
 from pinstudy.base.units import duration
 from pinstudy.configs.mapping_names import UNPINNED
-from pinstudy.configs.settings import NAMES
+from pinstudy.configs.settings import NAMES, SCHED_EXT
 from pinstudy.runners.records.disturbances import (
     AT_LIMIT,
     BY_QUOTA,
@@ -114,9 +114,9 @@ def change_of_lever(lever: Lever) -> str:
 
 def name_of_factor(factor: Factor) -> str:
     """Return a factor's name as headings have it."""
-    return factor.replace("_", "-" if factor == "co_runner" else " ").replace(
-        "sched ext", "sched_ext"
-    )
+    if factor == SCHED_EXT:
+        return factor
+    return factor.replace("_", "-" if factor == "co_runner" else " ")
 
 
 def _level(factor: Factor, level: Level) -> str:
@@ -141,20 +141,19 @@ def _ends(loss: Loss) -> str:
     """Return both ends of a loss's interval: `95 %: 12 to 14`."""
     if loss.interval is None:
         return "no interval"
-    low, high = loss.interval.low - 1, loss.interval.high - 1
-    both = ends_in_percent(low, high)
+    both = ends_in_percent(loss.interval.low - 1, loss.interval.high - 1)
     return f"95 %: {' to '.join(dict.fromkeys(both))}"
 
 
 def _absent(default: Default) -> str:
-    total = default.compared + sum(default.missing.values())
-    parts = []
+    text = ""
     if default.missing:
+        total = default.compared + sum(default.missing.values())
         reasons = ", ".join(f"{why} {count}" for why, count in default.missing.items())
-        parts.append(f"compared in {default.compared} of {total} ({reasons})")
+        text = f"; compared in {default.compared} of {total} ({reasons})"
     if default.against_fewer:
-        parts.append(f"another mapping is missing in {default.against_fewer}")
-    return "".join(f"; {part}" for part in parts)
+        text += f"; another mapping is missing in {default.against_fewer}"
+    return text
 
 
 # What stands under an overview's grid (analysis.findings.glance).
@@ -335,15 +334,11 @@ def _best_lines(best: BestCase, names: Mapping[str, str], margin: float) -> Iter
 
 
 def _doubts(best: BestCase) -> str:
-    parts = []
-    if best.also:
-        parts.append(f"not shown to be worse: {plural(len(best.also), 'case')}")
+    text = f"; not shown to be worse: {plural(len(best.also), 'case')}" if best.also else ""
     # What was never run is told elsewhere, and of means alone nothing is shown.
     lost = sum(count for why, count in best.missing.items() if why != "left out")
     lost += len(best.unknown) if best.interval else 0
-    if lost:
-        parts.append(f"{plural(lost, 'case')} not compared")
-    return "".join(f"; {part}" for part in parts)
+    return f"{text}; {plural(lost, 'case')} not compared" if lost else text
 
 
 def reference_of(best: BestCase) -> str:
@@ -360,10 +355,8 @@ def value_of(best: BestCase) -> str:
 
 def not_compared_texts(found: Mapping[NotComparable, Sequence[str]]) -> list[str]:
     """Return which mappings are not compared, by the reason."""
-    return [
-        one_line(f"{_some(mappings)}: {_NOT_COMPARABLE[reason]}")
-        for reason, mappings in found.items()
-    ]
+    texts = (f"{_some(names)}: {_NOT_COMPARABLE[reason]}" for reason, names in found.items())
+    return list(map(one_line, texts))
 
 
 def lost_texts(lost: Lost) -> list[str]:
