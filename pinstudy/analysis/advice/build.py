@@ -57,15 +57,14 @@ from pinstudy.runners.records.race_state import OVERHEAD_S, WHYS, Eliminated, Ke
 
 # The mechanisms that have a line of their own: places are in the environment.
 _TIMED = ("taskset", "numactl", "likwid-pin")
-
 # One run of each case eliminates half of them: more noise than this may take the best with it.
 MAX_NOISE = 0.08
-
-LEVEL = 0.05
+# How often any interval of the cases that were ruled out does not hold.
+_FALSE_SHARE = 0.05
 # The weight of all cases' variance beside a case's own, in degrees of freedom.
 SHARED_DF = 4
 # Case, then block of the race, with a value's logarithm.
-Values = Mapping[str, Mapping[float, float]]
+_LogsByBlock = Mapping[str, Mapping[float, float]]
 
 
 def advice_of(results: Results, drift: Drift | None = None) -> Advice | None:
@@ -401,19 +400,21 @@ def eliminations_of(
     block of each run.
     """
     against = state.best or state.reference
-    values = _values(race, blocks)
+    values = _logs_by_block(race, blocks)
     known = [case for case in state.eliminated if case.case_id in candidates]
     compared = [case for case in known if case.why not in NOT_COMPARED]
     found = [
-        _compared(candidates[case.case_id], case, values, against, state.noise, race, len(compared))
+        _elimination(
+            candidates[case.case_id], case, values, against, state.noise, race, len(compared)
+        )
         if case in compared
         else Elimination(candidates[case.case_id], case, "not compared")
         for case in known
     ]
-    return tuple(sorted(found, key=lambda case: _distance(case, race.rule.higher)))
+    return tuple(sorted(found, key=lambda case: _from_best(case, race.rule.higher)))
 
 
-def _values(race: RaceRecords, blocks: Mapping[Key, float]) -> Values:
+def _logs_by_block(race: RaceRecords, blocks: Mapping[Key, float]) -> _LogsByBlock:
     values: dict[str, dict[float, float]] = {}
     for (case_id, repetition), run in race.runs.items():
         if run.value is not None and repetition > 0:
@@ -422,10 +423,10 @@ def _values(race: RaceRecords, blocks: Mapping[Key, float]) -> Values:
     return values
 
 
-def _compared(
+def _elimination(
     candidate: Candidate,
     case: Eliminated,
-    values: Values,
+    values: _LogsByBlock,
     against: str,
     noise: float | None,
     race: RaceRecords,
@@ -466,10 +467,10 @@ def _reach(differences: Sequence[float], noise: float, among: int) -> float:
     own = sum((difference - mean) ** 2 for difference in differences)
     df = SHARED_DF + count - 1
     variance = (SHARED_DF * 2 * noise**2 + own) / df
-    return float(special.stdtrit(df, 1 - LEVEL / among / 2)) * sqrt(variance / count)
+    return float(special.stdtrit(df, 1 - _FALSE_SHARE / among / 2)) * sqrt(variance / count)
 
 
-def _distance(case: Elimination, higher: bool) -> tuple[int, float]:
+def _from_best(case: Elimination, higher: bool) -> tuple[int, float]:
     behind = inf
     if case.ratio is not None and isfinite(case.ratio) and case.ratio > 0:
         behind = log(case.ratio) * (-1 if higher else 1)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, get_args
 
 from pinstudy.analysis.answer import Answer, analyze
-from pinstudy.analysis.compare.side_by_side import Pair, PairRow, SideBySide, compare
+from pinstudy.analysis.compare.side_by_side import SideBySide, compare
 from pinstudy.analysis.format.numbers import decimals_left, finite, signed, signed_percents
 from pinstudy.analysis.objectives import OBJECTIVES, TIME, Objective
 from pinstudy.analysis.records.keys import TABLE_KEYS, TableKey
@@ -170,7 +170,13 @@ def _side_by_side(condition: Condition, both: SideBySide) -> list[JudgedCase]:
     pairs = [pair for pair in both.pairs if pair.objective in condition.objectives_of(pair.b)]
     names = _short_names([pair.b.key for pair in pairs])
     cases = [
-        _direct(f"{name} {row.case.label}", pair, row)
+        JudgedCase(
+            f"{name} {row.case.label}",
+            row.case.case_id,
+            pair.objective,
+            row.outcome or NOT_COMPARED,
+            row.direct.difference if row.outcome and row.direct else None,
+        )
         for name, pair in zip(names, pairs, strict=True)
         for row in pair.rows
         if not all(side is None or side.case.summary.was_skipped for side in (row.a, row.b))
@@ -179,13 +185,6 @@ def _side_by_side(condition: Condition, both: SideBySide) -> list[JudgedCase]:
     objective = next(asked, TIME)
     alone = (*both.only_a, *both.only_b)
     return [*cases, *(JudgedCase(title, "", objective, NOT_COMPARED) for title in alone)]
-
-
-def _direct(name: str, pair: Pair, row: PairRow) -> JudgedCase:
-    case_id = row.case.case_id
-    if row.outcome is None or row.direct is None:
-        return JudgedCase(name, case_id, pair.objective, NOT_COMPARED)
-    return JudgedCase(name, case_id, pair.objective, row.outcome, row.direct.difference)
 
 
 def _short_names(keys: Sequence[TableKey]) -> list[str]:

@@ -285,8 +285,7 @@ def entries(
     results: Results, findings: Findings, answers: Answers, overviews: Sequence[Overview]
 ) -> list[OverviewEntry]:
     """Return the entries below an overview, those that say nothing left out."""
-    every = _entries(results, findings, answers, overviews)
-    return [entry for entry in every if entry.parts]
+    return [entry for entry in _entries(results, findings, answers, overviews) if entry.parts]
 
 
 def _entries(

@@ -36,9 +36,7 @@ from pinstudy.runners.records.disturbances import DISTURBANCES
 MIN_WAITING = 0.1
 # A difference must be so many of its standard errors: no test, but far beyond chance.
 MIN_ERRORS = 4.0
-
 _CO_RUNNER_TIME = Objective(TIME, "co_runner_elapsed_s", TIME.noun, TIME.unit)
-
 # The fewest runs with and without a disturbance whose times have a spread.
 MIN_RUNS = 2
 
@@ -57,11 +55,6 @@ class Waiting:
     slow_share: float
     sd: float
     n: int
-
-
-def imbalance(case: CaseFinding) -> Stats:
-    """Return how far the busiest thread is beyond the mean."""
-    return case.summary.stats["imbalance"]
 
 
 def waiting(case: CaseFinding) -> Waiting | None:
@@ -86,7 +79,7 @@ def raw_division(case: CaseFinding) -> dict[str, Any]:
     """Return how a case's work was divided, as means; empty where nothing is known."""
     found = waiting(case)
     values = {
-        "imbalance": finite(imbalance(case).mean),
+        "imbalance": finite(case.summary.stats["imbalance"].mean),
         **_by_kind("cpu_share", case.summary.by_kind("cpu_share")),
         **_by_kind("waited", case.summary.by_kind("waited")),
     }

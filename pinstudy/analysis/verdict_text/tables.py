@@ -27,7 +27,6 @@ from pinstudy.analysis.statistics.sample import Interval
 from pinstudy.analysis.verdict.case_caveats import caveats_of
 from pinstudy.analysis.verdict.costs import (
     Waiting,
-    imbalance,
     raw_division,
     waiting,
     why_not_co_runner,
@@ -247,7 +246,7 @@ def division_table(table: TableFindings) -> Table | None:
     cells = tuple(
         (
             *identity(case),
-            _per_cent(imbalance(case).mean),
+            _per_cent(case.summary.stats["imbalance"].mean),
             *map(_per_cent, _means_of(case, "waited", waited)),
             *map(_per_cent, _means_of(case, "cpu_share", kinds)),
         )
