@@ -39,7 +39,12 @@ test: ## Run all tests; options of pytest in ARGS=
 
 test-flaky: ## Run tests TIMES=20 times beside busy loops, to find those that depend on time; tests in ARGS=
 	@tools/setup.sh test
-	@tools/test_flaky.sh $(ARGS)
+	@trap 'kill $$loops 2>/dev/null' EXIT; trap 'exit 130' INT TERM; times=$(or $(TIMES),20) failed=0 loops=; \
+	for loop in $$(seq $(or $(LOOPS),$$(nproc))); do yes >/dev/null & loops="$$loops $$!"; done; \
+	for time in $$(seq $$times); do \
+	    echo "$$time of $$times, $$failed failed so far"; tools/test.sh $(ARGS) || failed=$$((failed + 1)); \
+	done; \
+	echo "$$failed of $$times failed beside $$(echo $$loops | wc -w) loops"; [ $$failed = 0 ]
 
 test-properties: ## Draw other examples for the tests of properties, TIMES=5 times: 5 min; options of pytest in ARGS=
 	@tools/setup.sh test
@@ -122,13 +127,14 @@ test-vm-small: ## Run three of them, as continuous integration does
 
 schema: ## Write pinstudy/configs/schema.json, pinstudy/configs/record.schema.json, the tables of keys in docs and docs/command-line.md from what the code declares
 	@tools/setup.sh lint
-	@.venv/bin/python -m tools.study_schema
-	@.venv/bin/python -m tools.record_schema
+	@.venv/bin/python -m share.schemas all
 	@.venv/bin/python -m website.key_reference
+
+CARDS = $(basename $(notdir $(wildcard cards/*.json)))
 
 cards: ## Write the cards of the publications that come with pinstudy: cards/*.json
 	@tools/setup.sh lint
-	@.venv/bin/python -m tools.cards
+	@for card in $(CARDS); do bin/pinstudy card "published:$$card" --output "cards/$$card.json" || exit 1; done
 
 docs: ## Build the documentation as a site: build/site/index.html
 	@tools/setup.sh docs

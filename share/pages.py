@@ -19,7 +19,7 @@ from click_man.core import write_man_pages
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from pinstudy.base import VERSION
 from pinstudy.cli.main import COMMANDS, group
-from tools.study_schema import write_schema
+from share.schemas import study_schema, write_schema
 
 COMPLETIONS = {
     "bash": "bash-completion/completions/pinstudy",
@@ -53,4 +53,4 @@ def completions(folder: Path) -> None:
 if __name__ == "__main__":
     man_pages(Path(sys.argv[1]) / "man" / "man1")
     completions(Path(sys.argv[1]))
-    write_schema(Path(sys.argv[1]).parent / "schema.json")
+    write_schema(study_schema(), Path(sys.argv[1]).parent / "schema.json")

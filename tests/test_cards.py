@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from pinstudy.analysis.answer import analyze
+from pinstudy.analysis.card import write_card
 from pinstudy.analysis.published import names
 from pinstudy.analysis.results.card_file import read_card
 from pinstudy.analysis.results.sources import open_results
 from tests.support.tools import ROOT
-from tools.cards import write_all
 
 FOLDER = ROOT / "cards"
 CARDS = sorted(FOLDER.iterdir())
@@ -52,7 +52,7 @@ def test_its_words_are_those_that_its_numbers_give(path: Path) -> None:
 
 
 def test_the_publications_cards_are_as_make_cards_writes_them(tmp_path: Path) -> None:
-    written = write_all(tmp_path)
-    assert [path.stem for path in written] == list(names())
-    for path in written:
+    assert {path.stem for path in CARDS} >= set(names())
+    for name in names():
+        path, _ = write_card(f"published:{name}", tmp_path / f"{name}.json")
         assert path.read_bytes() == (FOLDER / path.name).read_bytes()

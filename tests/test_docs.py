@@ -136,7 +136,7 @@ def test_a_table_has_no_gap() -> None:
 
 
 def test_pages_that_the_code_names_are_there() -> None:
-    floors = ("apps", "benchmarks", "pinstudy", "tools")
+    floors = ("apps", "benchmarks", "pinstudy", "share", "tools")
     files = [path for floor in floors for path in (ROOT / floor).rglob("*.[chjpy]*")]
     named = {
         page

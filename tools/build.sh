@@ -111,8 +111,8 @@ compile() {
 # unless it is newer than what it is made of.
 study_schema() {
     local schema=pinstudy/configs/schema.json
-    [ ! -e $schema ] || [ -n "$(find pinstudy/base pinstudy/configs tools/study_schema.py -name '*.py' -newer $schema -print -quit)" ] || return 0
-    logged "$1" -m tools.study_schema || fail "cannot write $schema:" see-log
+    [ ! -e $schema ] || [ -n "$(find pinstudy/base pinstudy/configs share/schemas.py -name '*.py' -newer $schema -print -quit)" ] || return 0
+    logged "$1" -m share.schemas || fail "cannot write $schema:" see-log
 }
 
 # install_below_prefix: a virtual environment in PREFIX, with the locked packages and a wheel of this
@@ -140,7 +140,7 @@ install_below_prefix() {
         fail "cannot install to $PREFIX:" see-log
     { mkdir -p "$PREFIX"/share/pinstudy/{bin,modulefiles/pinstudy} &&
         ln -sf ../../../bin/pinstudy "$PREFIX/share/pinstudy/bin/pinstudy" &&
-        sed "s|@PREFIX@|$PREFIX|" share/modulefile.tcl >"$PREFIX/share/pinstudy/modulefiles/pinstudy/$(version)"; } ||
+        sed "s|@PREFIX@|$PREFIX|" share/modulefile.tcl >"$PREFIX/share/pinstudy/modulefiles/pinstudy/$(sed -n 's/^version = "\(.*\)"$/\1/p' pyproject.toml)"; } ||
         fail "cannot write the module file below $PREFIX"
     say "installed: $PREFIX/bin/pinstudy; \`rm -r $PREFIX\` removes it"
     open_to_others "$("$PREFIX/bin/python" -c 'import os, sys; print(os.path.realpath(sys.executable))')" ||
@@ -148,8 +148,6 @@ install_below_prefix() {
     [ "${MARCH-native}" != native ] ||
         say "the programs are for this node's CPU and may fail on others: MARCH=x86-64-v3 would serve most of x86-64"
 }
-
-version() { sed -n 's/^version = "\(.*\)"$/\1/p' pyproject.toml; }
 
 # open_to_others PATH: whether all users may enter the folders of a path and its last part.
 open_to_others() {

@@ -210,18 +210,13 @@ transaction() {
 slurm_packages() {
     local absent=() brought=() service
     for service in munge slurmctld slurmd slurmdbd; do
-        has_daemon "$service" || absent+=("$service")
+        command -v "${service/%munge/munged}" >/dev/null || absent+=("$service")
     done
     system_packages "$@"
     for service in "${absent[@]}"; do
-        ! has_daemon "$service" || brought+=("$service")
+        ! command -v "${service/%munge/munged}" >/dev/null || brought+=("$service")
     done
     if [ ${#brought[@]} -gt 0 ] && command -v systemctl >/dev/null; then
         logged "${as_root[@]}" systemctl disable --now "${brought[@]}" || true
     fi
-}
-
-# has_daemon SERVICE: whether its program is installed.
-has_daemon() {
-    command -v "${1/%munge/munged}" >/dev/null
 }

@@ -24,7 +24,7 @@ from pinstudy.base.decoding import plain_type
 from pinstudy.base.files import write_atomically
 from pinstudy.configs.decoding import Key, bare, keys_of
 from pinstudy.runners.records.record import ENGINES, Placement, Record, names_by_group
-from tools.study_schema import Meaning, meanings
+from share.schemas import Meaning, meanings
 from website import command_reference
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -13,9 +13,9 @@ import pytest
 import yaml
 
 from pinstudy.configs.library import CONFIGS
+from share.schemas import SCHEMA, study_schema, write_schema
 from tests.configs.shelves import STUDY, mistakes, study_with
 from tests.support.tools import ROOT
-from tools.study_schema import SCHEMA, write_schema
 from website.key_reference import generated_pages
 
 STUDIES = sorted((CONFIGS / "studies").glob("*.yaml"))
@@ -26,7 +26,7 @@ Accepts = Callable[[Any], Any]
 def schema(tmp_path_factory: pytest.TempPathFactory) -> Any:  # noqa: ANN401 - JSON
     """Give the schema, written as the set-up does, to another place."""
     file = tmp_path_factory.mktemp("schema") / "schema.json"
-    write_schema(file)
+    write_schema(study_schema(), file)
     return json.loads(file.read_text(encoding="utf-8"))
 
 

@@ -47,7 +47,7 @@ case "$1 $2" in
                 eval "${BUILD_SCRIPT-}" ;;
             *) eval "${PIP_SCRIPT-}" ;;
         esac ;;
-    "-m tools.study_schema") touch pinstudy/configs/schema.json ;;
+    "-m share.schemas") touch pinstudy/configs/schema.json ;;
     "-I -S") echo "3.11 x86_64" ;;
     "-c import os, sys; print(os.path.realpath"*) echo "${REAL_PYTHON-$0}" ;;
 esac
@@ -71,7 +71,8 @@ class FakeMachine:
         self._os_release.write_text(os_release, encoding="utf-8")
         self.forget_calls()
         shutil.copytree(ROOT / "tools", self.root / "tools")
-        for name in ("apps/originals/obtain.sh", "vnode/images.sh", "share/modulefile.tcl"):
+        copied = ("apps/originals/obtain.sh", "vnode/images.sh", "share/modulefile.tcl")
+        for name in (*copied, "share/schemas.py"):
             (self.root / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, self.root / name)
         self.write("requirements.txt", "click==8 --hash=sha256:00\n")

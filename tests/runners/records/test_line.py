@@ -20,9 +20,9 @@ from pinstudy.runners.batch.completed import read_completed
 from pinstudy.runners.records.line import ALTERED, TORN, SchemaError, line_of, record_in, sealed
 from pinstudy.runners.records.reader import LONGEST_LINE, read_lines, read_records, shards_of
 from pinstudy.runners.records.record import NAMES, SCHEMA, STANDS_FOR
+from share.schemas import record_schema, write_schema
 from tests.support import results
 from tests.support.ordinary_user import open_folder, ordinary_user
-from tools.record_schema import write_schema
 
 STUDY = load_study("quick")
 VALUES = st.recursive(
@@ -231,7 +231,7 @@ def test_a_line_that_is_too_long_for_a_record_is_one_torn_line(tmp_path: Path) -
 def check(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Any], Any]:
     """Give the check of a record by the schema, written as `make schema` does."""
     path = tmp_path_factory.mktemp("schema") / "record.schema.json"
-    write_schema(path)
+    write_schema(record_schema(), path)
     compiled: Callable[[Any], Any] = fastjsonschema.compile(json.loads(path.read_text()))
     return compiled
 

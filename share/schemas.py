@@ -1,7 +1,7 @@
-"""The JSON schema of a study's file, by which editors complete and explain its keys.
+"""The JSON schemas of a study, for editors, and of a record, for programs that read records.
 
-`python -m tools.study_schema [FILE]` writes it, by default where the first line of each shipped
-study looks for it. The set-up does so; it is no part of the sources.
+`python -m share.schemas` writes that of studies where the first line of each shipped study looks
+for it, as the set-up does; with `all` that of records beside it. Neither is part of the sources.
 """
 
 from __future__ import annotations
@@ -16,14 +16,17 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from msgspec import NODEFAULT, inspect
+from msgspec import NODEFAULT, Struct, inspect
+from msgspec.json import schema as schema_of
 
 from pinstudy.base.files import write_atomically
 from pinstudy.configs.decoding import MAX_ITEMS, NAME, bare, expected, keys_of
 from pinstudy.configs.library import CONFIGS
 from pinstudy.configs.study import Study
+from pinstudy.runners.records.record import ENGINES, Placement, Record
 
 SCHEMA = CONFIGS / "schema.json"
+RECORD_SCHEMA = CONFIGS / "record.schema.json"
 _LINK = re.compile(r"\s*\(\[[^]]*\]\([^)]*\)\)|\[([^]]*)\]\([^)]*\)")
 
 
@@ -140,11 +143,24 @@ def _shared(value: Any, tables: dict[str, Any]) -> Any:  # noqa: ANN401 - any pa
     return {"allOf": [{"$ref": f"#/definitions/{schema['title']}"}]} | described
 
 
-def write_schema(path: Path) -> None:
-    """Write the schema to a file."""
-    text = json.dumps(study_schema(), indent=1, ensure_ascii=False) + "\n"
+def record_schema() -> dict[str, Any]:
+    """Return the JSON Schema (draft 2020-12) of a line of a shard."""
+    schema = schema_of(Record)
+    tables: tuple[type[Struct], ...] = (Record, Placement, *ENGINES.values())
+    for table in tables:
+        properties = schema["$defs"][table.__name__]["properties"]
+        for name, meaning in meanings(table).items():
+            properties[name]["description"] = meaning.text
+    return schema
+
+
+def write_schema(schema: dict[str, Any], path: Path) -> None:
+    """Write a schema to a file."""
+    text = json.dumps(schema, indent=1, ensure_ascii=False) + "\n"
     write_atomically(path, text.encode())
 
 
 if __name__ == "__main__":
-    write_schema(Path(sys.argv[1]) if len(sys.argv) > 1 else SCHEMA)
+    write_schema(study_schema(), SCHEMA)
+    if sys.argv[1:] == ["all"]:
+        write_schema(record_schema(), RECORD_SCHEMA)
