@@ -128,7 +128,7 @@ test-vm-small: ## Run three of them, as continuous integration does
 schema: ## Write pinstudy/configs/schema.json, pinstudy/configs/record.schema.json, the tables of keys in docs and docs/command-line.md from what the code declares
 	@tools/setup.sh lint
 	@.venv/bin/python -m share.schemas all
-	@.venv/bin/python -m website.key_reference
+	@.venv/bin/python -m website.reference
 
 CARDS = $(basename $(notdir $(wildcard cards/*.json)))
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from pinstudy.analysis.format.numbers import ENERGY_DECIMALS, FREQUENCY_DECIMALS, TIME_DECIMALS
-from pinstudy.configs.core_kinds import KIND_ORDER
+from pinstudy.runners.node.topology import KIND_ORDER
 from pinstudy.runners.records.placed_runs import QUARTERS
 
 MEAN_AND_SD = ("mean", "sd")

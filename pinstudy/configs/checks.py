@@ -13,11 +13,10 @@ from pinstudy.base.errors import ConfigError, Problem, UserError
 from pinstudy.base.text import shown, unknown_word
 from pinstudy.configs.app import MPI_LAUNCHERS, App, Build, schedule_problem
 from pinstudy.configs.decoding import Mistake, Mistakes, Path
-from pinstudy.configs.mapping import Mapping, never_pins_problem
-from pinstudy.configs.mapping_names import UNPINNED, unknown_mapping
+from pinstudy.configs.mapping import UNPINNED, Mapping, never_pins_problem, unknown_mapping
 from pinstudy.configs.repetitions import Repetitions
-from pinstudy.configs.settings import SettingFactors, combinations
-from pinstudy.configs.study import MAX_REGIONS, NO_CO_RUNNER, AppChoice, CoRunner, Study
+from pinstudy.configs.settings import GOVERNOR, NAMES, SettingFactors, combinations
+from pinstudy.configs.study import MAX_REGIONS, NO_CO_RUNNER, AppChoice, CoRunner, Exclusion, Study
 from pinstudy.configs.variables import thread_count_mistakes
 
 # A million runs of a second take 12 days; a longer study is a mistake.
@@ -32,8 +31,18 @@ _OF_AN_ENGINE = {
     "batch": ("batch", "batch systems", ", such as batch: {site: example-slurm}"),
 }
 
-# Engines that make runs on nodes, not in guests.
-_ON_NODES = ("local", "batch")
+# What is done on nodes only, by key, and the mistake where runs are made in guests.
+_NOT_IN_GUESTS = {
+    "prove": "instruments are the node's, and engine is vm",
+    "latency": "latency is measured on the node, and engine is vm",
+    "regions": "regions are not measured in guests; write engine: local",
+    "co_runners": "co-runners run on the node itself; write engine: local",
+    "ranks": "ranks are started on the node itself; write engine: local",
+    "decide": "the runs of a guest's boot are no blocks of all cases; engine is vm",
+    "writes": "app {app!r} writes files, which are not read in guests; engine: local",
+    "check": "app {app!r} is checked by a command, which is not run for guests; write "
+    "engine: local, or a check without command",
+}
 
 
 @dataclass
@@ -58,19 +67,26 @@ class Resolver:
         """The study's engine; None when the file names an unknown one."""
         return self.data.get("engine", None if "engine" in self.keys else Study.engine)
 
+    @property
+    def in_guests(self) -> bool:
+        """Whether the study's runs are made in guests."""
+        return self.engine == "vm"
+
     def resolve(self) -> dict[str, Any]:
         """Return the apps and mappings that were found: all of them if there are no mistakes."""
         choices = self._choices()
         vcpu_mappings = self._vcpu_mappings()
         mappings = self._study_mappings(choices)
         co_runners = self._co_runners(choices)
-        apps = [choice.app for choice in choices] + [of.app for of in co_runners or () if of]
+        apps = [choice.app for choice in choices] + [
+            runner.app for runner in co_runners or () if runner
+        ]
         self._check_variables(apps)
         rows = 0
         for choice in choices:
             its_mappings = mappings if choice.mappings is None else choice.mappings
             rows += self._count_tables(choice) * len(its_mappings)
-        guests = len(vcpu_mappings) if self.engine == "vm" else 1
+        guests = len(vcpu_mappings) if self.in_guests else 1
         # A table with mistakes is none yet.
         factors = self.data.get("settings")
         factors = factors if isinstance(factors, SettingFactors) else None
@@ -94,30 +110,32 @@ class Resolver:
         if not isinstance(rule, Repetitions):
             return 1
         if rule.decide:
-            self.mistakes += _decide_mistakes(self.data, self.engine)
+            if self.data.get("order", Study.order) != "randomised-blocks":
+                message = "comparisons are decided block by block; write order: randomised-blocks"
+                self._mistake(("order",), message)
+            self._refuse_in_guests("decide", ("engine",))
         return rule.most
 
     def _vcpu_mappings(self) -> tuple[Mapping, ...]:
         """Return the mappings of the guest's CPUs; none unless the engine is vm."""
         self._check_engine()
-        if self.engine != "vm":
+        if not self.in_guests:
             return ()
-        if self.data.get("prove"):
-            self._mistake(("prove",), "instruments are the node's, and engine is vm")
-        if "latency" in self.data:
-            self._mistake(("latency",), "latency is measured on the node, and engine is vm")
+        for key in ("prove", "latency"):
+            if self.data.get(key, False) is not False:
+                self._refuse_in_guests(key, (key,))
         items = self.data.get("vcpu_mappings", ())
         return self._mappings(items, ("vcpu_mapping",), _mechanism_problem)
 
     def _check_engine(self) -> None:
         """Refuse a missing key that the engine requires, and a key of another engine."""
         engine = self.engine
-        for key, (of, what, example) in _OF_AN_ENGINE.items():
-            if engine == of and key not in self.keys:
+        for key, (needed, purpose, example) in _OF_AN_ENGINE.items():
+            if engine == needed and key not in self.keys:
                 self._mistake(("engine",), f"engine {engine} needs the key {key!r}{example}")
-            elif engine not in (of, None) and key in self.keys:
+            elif engine not in (needed, None) and key in self.keys:
                 instead = "beside it" if engine == "local" else f"instead of {engine}"
-                self._mistake((key,), f"{key!r} is for {what}: write engine: {of} {instead}")
+                self._mistake((key,), f"{key!r} is for {purpose}: write engine: {needed} {instead}")
 
     def _study_mappings(self, choices: tuple[AppChoice, ...]) -> tuple[Mapping, ...]:
         """Return the mappings of all choices that have none of their own.
@@ -125,7 +143,8 @@ class Resolver:
         The default is UNPINNED, which is usual in a guest.
         """
         shared = [choice for choice in choices if choice.mappings is None]
-        if self.engine in _ON_NODES and "mappings" not in self.keys and (shared or not choices):
+        on_nodes = self.engine is not None and not self.in_guests
+        if on_nodes and "mappings" not in self.keys and (shared or not choices):
             self._mistake((), "'mappings' is missing; expected the names of mappings")
         if choices and not shared and "mappings" in self.keys:
             self._mistake(("mappings",), "every entry of 'apps' has mappings of its own")
@@ -138,6 +157,10 @@ class Resolver:
 
     def _mistake(self, path: Path, message: str) -> None:
         self.mistakes.append((path, message))
+
+    def _refuse_in_guests(self, key: str, path: Path, app: str = "") -> None:
+        if self.in_guests:
+            self._mistake(path, _NOT_IN_GUESTS[key].format(app=app))
 
     def _choices(self) -> tuple[AppChoice, ...]:
         choices: list[AppChoice] = []
@@ -161,8 +184,8 @@ class Resolver:
             again = rows & (new := set(product([app.name], *self._table_parts(choice))))
             if again:
                 *parts, _policy = min(again, key=str)
-                what = " ".join(str(part) for part in parts if part)
-                self._mistake(path, f"asks again for what an entry before it asks for: {what}")
+                row = " ".join(str(part) for part in parts if part)
+                self._mistake(path, f"asks again for what an entry before it asks for: {row}")
             rows |= new
         return tuple(choices)
 
@@ -186,17 +209,11 @@ class Resolver:
 
     def _check_for_guests(self, entry: dict[str, Any], app: App, path: Path) -> None:
         """Refuse what is not done in guests: a check by a command, and reading written files."""
-        if app.writes and self.engine == "vm":
-            self._mistake(
-                path, f"app {app.name!r} writes files, which are not read in guests; engine: local"
-            )
-        if app.check.command and self.engine == "vm":
+        if app.writes:
+            self._refuse_in_guests("writes", path, app.name)
+        if app.check.command:
             written_out: Path = ("check", "command") if isinstance(entry["app"], App) else ()
-            self._mistake(
-                (*path, *written_out),
-                f"app {app.name!r} is checked by a command, which is not run for guests; write "
-                "engine: local, or a check without command",
-            )
+            self._refuse_in_guests("check", (*path, *written_out), app.name)
 
     def _choice(self, entry: dict[str, Any], app: App, path: Path) -> AppChoice:
         builds = self._named(entry, "builds", app.builds, app, path)
@@ -245,28 +262,27 @@ class Resolver:
                 self._mistake((*path, index), problem)
         if len(regions) > MAX_REGIONS:
             self._mistake(path, f"{len(regions)} regions; expected at most {MAX_REGIONS}")
-        if regions and self.engine == "vm":
-            self._mistake(path, "regions are not measured in guests; write engine: local")
+        if regions:
+            self._refuse_in_guests("regions", path)
 
     def _co_runners(self, choices: tuple[AppChoice, ...]) -> tuple[CoRunner | None, ...] | None:
         """Return the co-runners, None for a program alone; None where the study has no such key."""
         if "co_runners" not in self.keys:
             return None
-        if self.engine == "vm":
-            self._mistake(("co_runners",), "co-runners run on the node itself; write engine: local")
+        self._refuse_in_guests("co_runners", ("co_runners",))
         apps = {choice.app.name: choice.app for choice in choices}
         co_runners: dict[str, CoRunner | None] = {}
         for index, entry in enumerate(self.data.get("co_runners", ())):
             path: Path = ("co_runners", index)
             if entry == NO_CO_RUNNER:
                 co_runners[NO_CO_RUNNER] = None
-            elif isinstance(entry, dict) and (one := self._co_runner(entry, apps, path)):
-                words = (one.app.name, one.build.name, one.size.name, one.threads)
+            elif isinstance(entry, dict) and (runner := self._co_runner(entry, apps, path)):
+                words = (runner.app.name, runner.build.name, runner.size.name, runner.threads)
                 # Mappings that are written out may share a name, which is all that tables show.
-                name = " ".join(map(str, (*words, one.mapping.name)))
+                name = " ".join(map(str, (*words, runner.mapping.name)))
                 if name in co_runners:
                     self._mistake(path, f"co-runner {shown(name)} is repeated")
-                co_runners[name] = one
+                co_runners[name] = runner
         return tuple(co_runners.values())
 
     def _co_runner(
@@ -296,8 +312,7 @@ class Resolver:
 
     def _check_ranks(self, builds: tuple[Build, ...], path: Path) -> None:
         """Refuse ranks of builds that nothing starts as ranks, and ranks in guests."""
-        if self.engine == "vm":
-            self._mistake(path, "ranks are started on the node itself; write engine: local")
+        self._refuse_in_guests("ranks", path)
         for build in builds:
             if build.mpi is None:
                 known = ", ".join(MPI_LAUNCHERS)
@@ -315,14 +330,14 @@ class Resolver:
             self._one_named(name, key[:-1], known, app, (*path, key, index))
             for index, name in enumerate(entry.get(key, ()))
         )
-        return tuple(one for one in named if one is not None)
+        return tuple(part for part in named if part is not None)
 
     def _one_named(
-        self, name: str | None, what: str, known: dict[str, Any], app: App, path: Path
+        self, name: str | None, noun: str, known: dict[str, Any], app: App, path: Path
     ) -> Any:  # noqa: ANN401 - a Build or a Size
         """Return the app's build or size of a name; None where there is none."""
         if name is not None and name not in known:
-            self._mistake(path, unknown_word(what, name, known, f" to app {app.name!r}"))
+            self._mistake(path, unknown_word(noun, name, known, f" to app {app.name!r}"))
         return known.get(name) if name is not None else None
 
     def _mappings(
@@ -397,9 +412,65 @@ def _mechanism_problem(mapping: Mapping) -> str | None:
     )
 
 
-def _decide_mistakes(data: dict[str, Any], engine: str | None) -> Iterator[Mistake]:
-    """Yield (path in the study's file, message) of each mistake."""
-    if data.get("order", Study.order) != "randomised-blocks":
-        yield ("order",), "comparisons are decided block by block; write order: randomised-blocks"
-    if engine == "vm":
-        yield ("engine",), "the runs of a guest's boot are no blocks of all cases; engine is vm"
+_NOUNS = {
+    "apps": "app",
+    "builds": "build",
+    "sizes": "size",
+    "threads": "thread count",
+    "mappings": "mapping",
+    "wait_policies": "wait policy",
+    "governors": GOVERNOR,
+}
+_KEYS = {"wait_policies": "wait_policy"}
+
+
+def exclusion_mistakes(values: dict[str, Any]) -> Iterator[Mistake]:
+    """Yield the words of a study's exclusions that none of its cases has, with their places.
+
+    `values` are those of the study by field, its apps and mappings looked up. Schedules are not
+    among them: which one a program has by default is known when its cases are planned.
+    """
+    known = _values_of_cases(values)
+    exclusions: Sequence[Exclusion] = values.get("exclude") or ()
+    for index, exclusion in enumerate(exclusions):
+        for name, words in exclusion.factors.items():
+            if name not in known:
+                continue
+            path = _path(exclusion, name)
+            for word in words:
+                if word not in known[name]:
+                    message = unknown_word(
+                        _NOUNS.get(name, name), str(word), known[name].values(), " to this study"
+                    )
+                    yield ("exclude", index, *path), message
+
+
+def _path(exclusion: Exclusion, name: str) -> tuple[str, ...]:
+    if name in NAMES or (name == "governors" and exclusion.governors is None):
+        return "settings", GOVERNOR if name == "governors" else name
+    return (_KEYS.get(name, name),)
+
+
+def _values_of_cases(values: dict[str, Any]) -> dict[str, dict[Any, str]]:
+    """Return what cases have of each key, each value with how it is written."""
+    choices: Sequence[AppChoice] = values["apps"]
+    factors: SettingFactors = values.get("settings") or SettingFactors()
+    governors = factors.governor or values.get("governors", Study.governors)
+    of_study = values.get("wait_policies", Study.wait_policies)
+    named: dict[str, Iterable[Any]] = {
+        "apps": (choice.app.name for choice in choices),
+        "builds": (build.name for choice in choices for build in choice.builds),
+        "sizes": (size.name for choice in choices for size in choice.sizes),
+        "threads": (count for choice in choices for count in choice.threads),
+        "mappings": (
+            mapping.name
+            for choice in choices
+            for mapping in (values["mappings"] if choice.mappings is None else choice.mappings)
+        ),
+        "wait_policies": (
+            policy for choice in choices for policy in choice.wait_policies or of_study
+        ),
+        "governors": governors,
+    }
+    named |= {name: getattr(factors, name) or () for name in NAMES}
+    return {name: {value: str(value) for value in found} for name, found in named.items()}

@@ -13,10 +13,9 @@ from typing import Any
 from pinstudy.base.errors import ConfigError, UserError
 from pinstudy.base.files import sha256_of_json
 from pinstudy.configs.app import App
-from pinstudy.configs.checks import Resolver
+from pinstudy.configs.checks import Resolver, exclusion_mistakes
 from pinstudy.configs.decoding import AtKey, decode_keys, flat_keys
 from pinstudy.configs.document import Document, parse_yaml
-from pinstudy.configs.exclusion import exclusion_mistakes
 from pinstudy.configs.mapping import Mapping, MappingsFile
 from pinstudy.configs.overridden import override
 from pinstudy.configs.overrides import AS_WRITTEN, Overrides

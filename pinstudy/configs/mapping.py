@@ -2,14 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
+from pinstudy.base.text import unknown_word
 from pinstudy.configs.decoding import AtKey, Mistake, written
 from pinstudy.configs.mechanisms import KNOWN, MECHANISMS, NAMED, NONE, PIN, SET, able_to
 from pinstudy.configs.values import label, text, word
 from pinstudy.configs.variables import Variables
+
+UNPINNED = "unpinned"
+# The old name of UNPINNED, which readers of older texts still type.
+_OLD_NAME = "scheduler"
+
+
+def renamed(name: str) -> str | None:
+    """Return the message for an old name of a mapping; None for any other name."""
+    return f"the mapping `{_OLD_NAME}` is `{UNPINNED}` now" if name == _OLD_NAME else None
+
+
+def unknown_mapping(name: str, known: Iterable[str], where: str = "") -> str:
+    """Return the message for a mapping that is none of `known`."""
+    return renamed(name) or unknown_word("mapping", name, known, where)
+
+
+def places_of(binding: str, cpus: Iterable[int]) -> str:
+    """Return OMP_PLACES: one place a CPU under `pin`, else one place of all CPUs.
+
+    Names such as `cores` give different maps in libgomp and libomp on hybrid nodes.
+    """
+    places = [(cpu,) for cpu in cpus] if binding == "pin" else [sorted(set(cpus))]
+    return listed_places(places)
+
+
+def listed_places(places: Iterable[Iterable[int]]) -> str:
+    """Return places as OMP_PLACES takes them; empty for none."""
+    return ",".join("{" + ",".join(map(str, place)) + "}" for place in places)
+
 
 # A selection names CPUs of the node. `{kind}cores` is one CPU a core, `{kind}cpus` all of them:
 # "8 threads on P" could otherwise mean 8 cores, or 4 cores twice (SMT).

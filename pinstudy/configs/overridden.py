@@ -11,7 +11,7 @@ from pinstudy.base.text import nearest, shown, unknown_word
 from pinstudy.configs.checks import Resolver
 from pinstudy.configs.decoding import Path
 from pinstudy.configs.mapping import Mapping as CpuMapping
-from pinstudy.configs.mapping_names import renamed, unknown_mapping
+from pinstudy.configs.mapping import renamed, unknown_mapping
 from pinstudy.configs.overrides import Overrides
 from pinstudy.configs.settings import Governor
 from pinstudy.configs.study import AppChoice, ThreadCount

@@ -16,7 +16,7 @@ from pinstudy.configs.library import CONFIGS
 from share.schemas import SCHEMA, study_schema, write_schema
 from tests.configs.shelves import STUDY, mistakes, study_with
 from tests.support.tools import ROOT
-from website.key_reference import generated_pages
+from website.reference import generated_pages
 
 STUDIES = sorted((CONFIGS / "studies").glob("*.yaml"))
 Accepts = Callable[[Any], Any]

@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 
 from pinstudy.configs.decoding import InvalidError, decode
 from pinstudy.configs.load import study_digest
-from pinstudy.configs.mapping import Mapping
-from pinstudy.configs.places import listed_places, places_of
+from pinstudy.configs.mapping import Mapping, listed_places, places_of
 from pinstudy.configs.settings import (
     NAMES,
     Scheduler,

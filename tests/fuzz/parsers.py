@@ -35,8 +35,8 @@ from pinstudy.runners.batch.submission import read_attempts, read_submission
 from pinstudy.runners.batch_systems.flux import read_flux_jobs
 from pinstudy.runners.batch_systems.pbs import read_qstat
 from pinstudy.runners.batch_systems.slurm import read_squeue
-from pinstudy.runners.host.elf import UnreadableProgramError
 from pinstudy.runners.host.processes import parse_task
+from pinstudy.runners.host.program_files import UnreadableProgramError
 from pinstudy.runners.host.tree import Tree
 from pinstudy.runners.latency.pairs import parse_pairs
 from pinstudy.runners.measure.conditions.cpu_time import parse_stat
@@ -52,7 +52,7 @@ from pinstudy.runners.measure.perf.events import parse_perf_version
 from pinstudy.runners.node.core_kinds.declared import parse_kinds
 from pinstudy.runners.node.cpufreq import read_cpufreq
 from pinstudy.runners.node.discovery import read_topology
-from pinstudy.runners.node.power_limits import read_power_limits
+from pinstudy.runners.node.power import read_power_limits
 from pinstudy.runners.records.perf.output import parse_perf_output
 from pinstudy.runners.records.perf.scaling import undo_scaling
 from pinstudy.runners.settings.journal import STUDY, Journal

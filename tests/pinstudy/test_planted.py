@@ -24,8 +24,7 @@ from pinstudy.runners.batch.submission import Attempt, AttemptFile, new_folder
 from pinstudy.runners.batch.worker import Fence
 from pinstudy.runners.execution.witness import LaunchError
 from pinstudy.runners.latency.measure import write_latency
-from pinstudy.runners.node.node import Node, open_node
-from pinstudy.runners.node.node_files import save_node
+from pinstudy.runners.node.node import Node, open_node, save_node
 from pinstudy.runners.plan.engines.guest import Vcpus
 from pinstudy.runners.prove.proof import keep, keep_for_node, new_proof
 from pinstudy.runners.records.instruments import path_beside

@@ -21,7 +21,7 @@ from pinstudy.base import PINSTUDY
 from pinstudy.base.cpulist import MAX_CPU, format_cpulist
 from pinstudy.base.text import as_typed, word_as_typed
 from pinstudy.configs.app import SCHEDULE_KINDS, kind_of
-from pinstudy.configs.places import places_of
+from pinstudy.configs.mapping import places_of
 from pinstudy.configs.settings import (
     AS_IT_IS,
     BASE,

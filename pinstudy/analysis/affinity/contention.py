@@ -31,7 +31,7 @@ from pinstudy.analysis.verdict.model import Findings
 from pinstudy.analysis.words import experiments as words
 from pinstudy.analysis.words.verdict import ratio_interval, ratio_text
 from pinstudy.base.text import one_line, plural
-from pinstudy.configs.core_kinds import KIND_ORDER
+from pinstudy.runners.node.topology import KIND_ORDER
 
 # Who pins: the program by its own call, or a launcher or an OpenMP runtime from outside.
 BY_ITSELF = "program"

@@ -13,7 +13,7 @@ from pinstudy.base.errors import UserError
 from pinstudy.base.files import digest_of
 from pinstudy.base.text import one_line, shown, unknown_word
 from pinstudy.configs.library import list_mappings
-from pinstudy.configs.mapping_names import renamed
+from pinstudy.configs.mapping import renamed
 
 # What a log's case consists of; users must give the first three.
 NEEDED = ("app", "threads", "mapping")

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pinstudy.configs.core_kinds import KIND_ORDER
+from pinstudy.runners.node.topology import KIND_ORDER
 
 Floats = NDArray[np.float64]
 

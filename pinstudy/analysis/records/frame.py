@@ -29,7 +29,7 @@ from pinstudy.analysis.records.keys import (
 )
 from pinstudy.analysis.records.metrics import MAX_METRICS, METRIC, METRICS, metrics_of_record
 from pinstudy.analysis.records.regions import REGION, region_records
-from pinstudy.configs.core_kinds import KIND_ORDER
+from pinstudy.runners.node.topology import KIND_ORDER
 from pinstudy.runners.records.disturbances import SHARED, disturbances
 from pinstudy.runners.records.placed_runs import verdict_of
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pinstudy.analysis.results.case import Case
 from pinstudy.base.errors import UserError
-from pinstudy.configs.mapping_names import unknown_mapping
+from pinstudy.configs.mapping import unknown_mapping
 
 
 def baselines_of(cases: Sequence[Case], mapping: str | None = None) -> dict[str, Case]:

@@ -17,7 +17,7 @@ from msgspec import Meta, Struct, to_builtins
 from pinstudy.base.cpulist import MAX_CPU
 from pinstudy.base.decoding import CpuList, line
 from pinstudy.base.text import one_line, plural
-from pinstudy.configs.core_kinds import KIND_ORDER
+from pinstudy.runners.node.topology import KIND_ORDER
 from pinstudy.runners.records.node_file import NodeFile, TopologyTable
 
 MAX_LETTERS = 100

@@ -54,7 +54,7 @@ from pinstudy.analysis.results.summary_columns import (
 from pinstudy.base.errors import ConfigError, Problem
 from pinstudy.base.files import digest_of
 from pinstudy.base.text import one_line, shown, unknown_word
-from pinstudy.configs.mapping_names import renamed
+from pinstudy.configs.mapping import renamed
 from pinstudy.runners.records.placed_runs import PlacedRuns
 from pinstudy.runners.records.status import FINAL, INTERRUPTED, PLACEMENT_VIOLATED, SKIPPED
 

@@ -35,7 +35,7 @@ from pinstudy.analysis.verdict.model import (
     objectives_in,
 )
 from pinstudy.analysis.verdict.values import Values
-from pinstudy.configs.core_kinds import KIND_ORDER
+from pinstudy.runners.node.topology import KIND_ORDER
 
 # Smaller differences of shares of CPU time do not go with a gain.
 MIN_SHARE = 0.001

@@ -59,9 +59,9 @@ from pinstudy.analysis.words.verdict import (
     ratio_text,
 )
 from pinstudy.base.text import one_line, plural
-from pinstudy.configs.core_kinds import KIND_ORDER
 from pinstudy.configs.settings import CURRENT
 from pinstudy.configs.study import NO_CO_RUNNER
+from pinstudy.runners.node.topology import KIND_ORDER
 
 # Of means without a spread.
 _DECIMALS_OF_MEANS = 1

@@ -39,7 +39,7 @@ from pinstudy.analysis.words.mappings import short_baseline
 from pinstudy.base import PINSTUDY
 from pinstudy.base.text import one_line, plural
 from pinstudy.base.units import duration
-from pinstudy.configs.mapping_names import UNPINNED
+from pinstudy.configs.mapping import UNPINNED
 from pinstudy.configs.settings import NAMES, SCHED_EXT
 from pinstudy.runners.records.disturbances import (
     AT_LIMIT,

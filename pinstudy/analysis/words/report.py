@@ -16,7 +16,7 @@ from pinstudy.analysis.format.numbers import in_percent
 from pinstudy.analysis.objectives import TIME, Objective
 from pinstudy.base import VERSION
 from pinstudy.base.text import one_line, plural
-from pinstudy.configs.mapping_names import UNPINNED
+from pinstudy.configs.mapping import UNPINNED
 
 LEVEL = "95 % intervals"
 BEST, GOVERNOR = "best", "governor"

@@ -14,8 +14,8 @@ from itertools import zip_longest
 from pinstudy.base.cpulist import format_cpulist
 from pinstudy.base.text import plural
 from pinstudy.configs.app import App, Build, Size
+from pinstudy.configs.mapping import UNPINNED
 from pinstudy.configs.mapping import Mapping as CpuMapping
-from pinstudy.configs.mapping_names import UNPINNED
 from pinstudy.runners.node.topology import Topology
 from pinstudy.runners.plan.case import Case
 from pinstudy.runners.plan.mechanism import check_count, check_mechanism, choose_mechanism

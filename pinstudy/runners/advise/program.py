@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from pinstudy.configs.variables import BY_AFFINITY
-from pinstudy.runners.host.elf import UnreadableProgramError, read_elf
 from pinstudy.runners.host.program_files import (
     RUNTIME_NAMES,
     OpenMPRuntime,
+    UnreadableProgramError,
     known_libraries,
+    read_elf,
     runtime_among,
     threads_told_by,
 )

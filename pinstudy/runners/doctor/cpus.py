@@ -1,8 +1,11 @@
 """What can be read and set of the CPUs.
 
 Core kinds, the CPUs that this process may use, governors, turbo, mains or battery, temperatures,
-throttling, settings that a tuning, or a study that is gone, has left changed, and whether the
-instruments were tested.
+throttling, instructions, settings that a tuning, or a study that is gone, has left changed, and
+whether the instruments were tested.
+
+`-march=native` stands for the CPU that the compiler ran on. Where CPUs differ, that is one of
+several, so that such a program may be killed on the others, or be tuned for them wrongly.
 """
 
 from __future__ import annotations
@@ -11,8 +14,10 @@ from pinstudy.base import PINSTUDY
 from pinstudy.base.cpulist import cpulists_by_value, format_cpulist
 from pinstudy.base.errors import UserError
 from pinstudy.base.reading import Unavailable, known
+from pinstudy.base.text import first_of, one_line
 from pinstudy.runners.doctor.capability import Capability, ProbedNode, State
 from pinstudy.runners.host.privileges import may_be_root
+from pinstudy.runners.host.software import build_of, find_program
 from pinstudy.runners.measure.conditions.temperature import NO_SENSOR, Thermometer
 from pinstudy.runners.measure.conditions.throttling import ThrottleMeter
 from pinstudy.runners.node.cpufreq import (
@@ -23,8 +28,9 @@ from pinstudy.runners.node.cpufreq import (
     dynamic_epp_off,
     governor_label,
 )
-from pinstudy.runners.node.isolation import isolation_notes
-from pinstudy.runners.node.power_supply import NO_BATTERY, PLATFORM_PROFILE, read_power_supply
+from pinstudy.runners.node.cpuinfo import cpus_by_extras, read_extras
+from pinstudy.runners.node.power import NO_BATTERY, PLATFORM_PROFILE, read_power_supply
+from pinstudy.runners.node.scheduler import isolation_notes
 from pinstudy.runners.prove.proof import latest_proof
 from pinstudy.runners.records.settings_of_runs import BATTERY
 from pinstudy.runners.settings.files import unwritable_file
@@ -205,3 +211,52 @@ def _describe(journal: Journal) -> str:
     except UserError as error:
         return str(error)
     return entry.process if entry else "not any more"
+
+
+NAME = "instruction-sets"
+# GCC's and Clang's words for the CPU that they run on.
+_NATIVE = ("-march=native", "-mcpu=native", "-mtune=native")
+_REBUILD = "build programs for what all CPUs have: PINSTUDY_MARCH in docs/install.md"
+# Vector extensions alone have dozens of names.
+_MAX_FLAGS = 8
+_MAX_CHARACTERS = 600
+
+
+def probe_instruction_sets(node: ProbedNode) -> Capability:
+    """Report the flags that only some CPUs have, and the programs for which that matters."""
+    extras = read_extras(node.tree, node.topology.online)
+    if isinstance(extras, Unavailable):
+        return Capability(NAME, "missing", f"not compared: {extras.reason}", optional=True)
+    if not any(extras.values()):
+        return Capability(NAME, "ok", "the same on all CPUs")
+    differ = "; ".join(
+        f"CPUs {cpus} {_beyond(flags)}" for flags, cpus in cpus_by_extras(extras).items()
+    )
+    reason = f"{differ}: -march=native is the CPU that a compiler ran on"
+    if native := _built_natively() if node.live else []:
+        reason += f", and so were built: {', '.join(native)}"
+    return Capability(NAME, "limited", one_line(reason, _MAX_CHARACTERS), _REBUILD)
+
+
+def _beyond(flags: str) -> str:
+    """Return in words what these CPUs have beyond what all have."""
+    words = flags.split()
+    return f"also have {first_of(words, _MAX_FLAGS, ' ')}" if words else "have nothing more"
+
+
+def _built_natively() -> list[str]:
+    """Return the programs of the installation whose recorded build is for the building CPU."""
+    # Imported here: the YAML library takes longer to import than most probes take.
+    from pinstudy.configs.library import list_apps
+
+    try:
+        names = dict.fromkeys(v.program for app in list_apps() for v in app.builds.values())
+    except UserError:
+        return []
+    found = ((name, path) for name in names if (path := find_program(name)))
+    builds = ((name, build_of(path)) for name, path in found)
+    return [name for name, build in builds if isinstance(build, str) and _is_native(build)]
+
+
+def _is_native(build: str) -> bool:
+    return any(option in build.split() for option in _NATIVE)

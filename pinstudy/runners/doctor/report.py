@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from pinstudy.base.text import printable
-from pinstudy.runners.doctor import counters, cpus, instruction_sets, software
+from pinstudy.runners.doctor import counters, cpus, software
 from pinstudy.runners.doctor.capability import NOT_TRIED, Capability, ProbedNode
 from pinstudy.runners.node.node import Node
 
@@ -16,7 +16,7 @@ _Probes = dict[str, Callable[[ProbedNode], Capability | Sequence[Capability]]]
 _OF_NODE: _Probes = {
     "core-kinds": cpus.probe_core_kinds,
     "cpus": cpus.probe_cpus,
-    "instruction-sets": instruction_sets.probe_instruction_sets,
+    "instruction-sets": cpus.probe_instruction_sets,
     "perf": counters.probe_perf,
     "hardware-counters": counters.probe_hardware_counters,
     "migrations": counters.probe_migrations,

@@ -58,7 +58,7 @@ from pinstudy.runners.measure.perf.events import (
 )
 from pinstudy.runners.measure.perf.stat import find_perf
 from pinstudy.runners.node.node import Node
-from pinstudy.runners.placement.libraries import LoadedLibraries
+from pinstudy.runners.placement.sampler import LoadedLibraries
 from pinstudy.runners.plan.case import Case
 from pinstudy.runners.plan.launch import Launch
 from pinstudy.runners.plan.mechanisms import mechanism_of

@@ -26,12 +26,10 @@ from pinstudy.runners.execution.witness import Ending, LaunchError, WitnessProce
 from pinstudy.runners.measure.conditions.cpu_time import CostClock, HarnessCost
 from pinstudy.runners.measure.meter import Meter, Meters
 from pinstudy.runners.measure.perf.stat import Perf, start_perf
-from pinstudy.runners.placement.course import Point
-from pinstudy.runners.placement.libraries import LoadedLibraries
 from pinstudy.runners.placement.process_events import ProcessEvents
-from pinstudy.runners.placement.sampler import Pace, PlacementSampler
+from pinstudy.runners.placement.sampler import LoadedLibraries, Pace, PlacementSampler
 from pinstudy.runners.placement.thread_placement import Proof
-from pinstudy.runners.placement.thread_trace import ThreadTrace
+from pinstudy.runners.placement.thread_trace import Point, ThreadTrace
 from pinstudy.runners.plan.launch import Launch
 
 # Signals to all processes of a job arrive within milliseconds of one another.

@@ -11,9 +11,8 @@ from pinstudy.configs.app import OPENMP_RUNTIMES
 from pinstudy.configs.study import RUNTIME_DEFAULT
 from pinstudy.runners.execution.execute import Observation
 from pinstudy.runners.node.topology import CoreKind
-from pinstudy.runners.placement.course import quarters
 from pinstudy.runners.placement.thread_placement import NEGLIGIBLE_SHARE, TICK_S, most_at_a_time
-from pinstudy.runners.placement.thread_trace import ThreadTrace
+from pinstudy.runners.placement.thread_trace import ThreadTrace, quarters
 from pinstudy.runners.plan.case import Case
 
 FIELDS = ("imbalance", "waited", "cpu_share", "team_cpu_s", "course")

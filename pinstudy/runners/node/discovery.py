@@ -23,7 +23,7 @@ from pinstudy.runners.node.core_kinds.declared import declare
 from pinstudy.runners.node.core_kinds.finding import NodeView
 from pinstudy.runners.node.core_kinds.kinds import find_core_types, find_kinds, unlike_cores
 from pinstudy.runners.node.cpufreq import CPUS
-from pinstudy.runners.node.isolation import isolation_notes, read_isolated, read_tickless
+from pinstudy.runners.node.scheduler import isolation_notes, read_isolated, read_tickless
 from pinstudy.runners.node.topology import Cache, Core, CoreKind, NumaNode, Topology, sharing
 
 NODES = "/sys/devices/system/node"

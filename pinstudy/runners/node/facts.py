@@ -21,11 +21,17 @@ from pinstudy.runners.host.tree import BOOT_ID, Tree
 from pinstudy.runners.node import cpuinfo
 from pinstudy.runners.node.core_kinds.ranking import CAPACITY, HIGHEST_PERF, read_sign
 from pinstudy.runners.node.cpufreq import CPUS, Cpufreq, policy_directories, read_mode, read_turbo
-from pinstudy.runners.node.instruction_sets import FLAG_FIELDS, isa_by_kind
-from pinstudy.runners.node.isolation import BOOT_OPTIONS, ISOLATED, PARTITIONS, TICKLESS
-from pinstudy.runners.node.power_limits import read_power_limits
-from pinstudy.runners.node.power_supply import PLATFORM_PROFILE
-from pinstudy.runners.node.scheduler import CACHE_AWARE, ON, read_itmt
+from pinstudy.runners.node.cpuinfo import FLAG_FIELDS, isa_by_kind
+from pinstudy.runners.node.power import PLATFORM_PROFILE, read_power_limits
+from pinstudy.runners.node.scheduler import (
+    BOOT_OPTIONS,
+    CACHE_AWARE,
+    ISOLATED,
+    ON,
+    PARTITIONS,
+    TICKLESS,
+    read_itmt,
+)
 from pinstudy.runners.node.topology import Topology, topology_json
 
 SMT = f"{CPUS}/smt/control"

@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from pinstudy.base.command import output_of
 from pinstudy.base.cpulist import format_cpulist
 from pinstudy.base.errors import UserError
-from pinstudy.base.files import sha256_of_json
+from pinstudy.base.files import sha256_of_json, write_atomically, write_json
 from pinstudy.base.reading import Reading, Unavailable, known, reading_of
 from pinstudy.base.text import safe_name
+from pinstudy.configs.results_folder import NODES, picture_path
 from pinstudy.runners.host.tree import Tree
 from pinstudy.runners.node.cpufreq import DYNAMIC_EPP, Cpufreq, read_cpufreq
 from pinstudy.runners.node.cpuinfo import first_block, is_guest
 from pinstudy.runners.node.discovery import read_topology
 from pinstudy.runners.node.facts import SMT, read_facts
-from pinstudy.runners.node.power_limits import limits_by_domain, read_power_limits
-from pinstudy.runners.node.power_supply import PLATFORM_PROFILE, read_power_supply
+from pinstudy.runners.node.power import (
+    PLATFORM_PROFILE,
+    limits_by_domain,
+    read_power_limits,
+    read_power_supply,
+)
 from pinstudy.runners.node.scheduler import read_scheduler
 from pinstudy.runners.node.topology import Topology
 from pinstudy.runners.records.kept_facts import digest_facts
@@ -167,3 +175,36 @@ def _shown(value: object) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{khz} kHz on {cpus}" for khz, cpus in value.items())
     return "unreadable" if value is None else str(value)
+
+
+_COMMANDS = ("lstopo-no-graphics", "lstopo")
+# No legend: it contains the host's name and the date. No devices: only cores matter.
+_OPTIONS = ("--of", "svg", "--no-legend", "--no-io")
+# Nodes with a thousand CPUs take seconds, and their pictures less than a megabyte.
+_LIMIT_S = 20.0
+_MAX_CHARACTERS = 4_000_000
+
+
+def save_node(folder: Path, node: Node) -> None:
+    """Write the node's facts and its picture into a results folder; raises StudyError."""
+    absent = node.facts["unavailable"] | save_picture(picture_path(folder, node.digest))
+    path = folder / NODES / f"{node.digest}.json"
+    write_json(path, node.facts | {"unavailable": absent}, sort_keys=True)
+
+
+def save_picture(path: Path) -> dict[str, str]:
+    """Draw this node into a file, unless it exists; return the reason of a failure, by field."""
+    if path.exists():
+        return {}
+    command = next(filter(None, map(shutil.which, _COMMANDS)), None)
+    if command is None:
+        return {"picture": "lstopo is not installed"}
+    # hwloc's variables could make it draw another machine.
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith("HWLOC_")
+    }
+    drawn = output_of([command, *_OPTIONS], environment, limit_s=_LIMIT_S)
+    if drawn is None or "<svg" not in drawn or len(drawn) > _MAX_CHARACTERS:
+        return {"picture": f"{command} {' '.join(_OPTIONS)} drew nothing"}
+    write_atomically(path, drawn.encode())
+    return {}

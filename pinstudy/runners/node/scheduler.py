@@ -1,4 +1,4 @@
-"""The kernel's scheduler during a run: its switches, and a scheduler of sched_ext.
+"""The kernel's scheduler: its switches, a scheduler of sched_ext, and CPUs that it treats apart.
 
 All may be switched at any time, so that they belong to a run and not to its node. A governor
 switches energy-aware scheduling (EAS): it is possible only while schedutil is in force, also on x86
@@ -7,6 +7,13 @@ too.
 
 Intel's ITMT ("Turbo Boost Max 3.0") makes the scheduler prefer the cores of a higher rank.
 
+The kernel balances no threads onto or between isolated CPUs: a thread gets there by an affinity
+mask that has no other CPU, and stays on the CPU where it starts. The boot option `isolcpus` (with
+the flag `domain`, which is the default) and isolated cpuset partitions make them so (Linux
+Documentation/admin-guide/kernel-parameters.txt and cgroup-v2.rst). `nohz_full` alone stops the
+timer's tick where one thread runs, and leaves the balancing as it is (Documentation/timers/
+no_hz.rst).
+
 Sources: Linux Documentation/admin-guide/sysctl/kernel.rst, "sched_energy_aware" (empty reads since
 commit 8f833c82); Documentation/scheduler/sched-energy.rst and sched-ext.rst; kernel/sched/ext.c
 (scx_attr_enable_seq); arch/x86/kernel/itmt.c.
@@ -14,8 +21,10 @@ commit 8f833c82); Documentation/scheduler/sched-energy.rst and sched-ext.rst; ke
 
 from __future__ import annotations
 
-from pinstudy.base.reading import Reading, Unavailable, reading_of
+from pinstudy.base.cpulist import named_cpus, parse_cpulist
+from pinstudy.base.reading import Reading, Unavailable, known, reading_of
 from pinstudy.runners.host.tree import Tree
+from pinstudy.runners.node.cpufreq import CPUS
 from pinstudy.runners.records.settings_of_runs import NO_SCHED_EXT
 
 ENERGY_AWARE = "/proc/sys/kernel/sched_energy_aware"
@@ -96,3 +105,83 @@ def read_energy_aware(tree: Tree) -> str | Unavailable:
         return content
     unknown = Unavailable(f"{ENERGY_AWARE} holds neither 0 nor 1 and is not empty")
     return _ENERGY_AWARE.get(content.strip(), unknown)
+
+
+BOOT_OPTIONS = "/proc/cmdline"
+ISOLATED = f"{CPUS}/isolated"
+TICKLESS = f"{CPUS}/nohz_full"
+# The root cgroup's own file; /sys/devices/system/cpu/isolated does not have partitions before
+# Linux 7.0.
+PARTITIONS = "/sys/fs/cgroup/cpuset.cpus.isolated"
+# Those flags of isolcpus without which CPUs are balanced as ever.
+_FLAGS, _DOMAIN = frozenset({"nohz", "domain", "managed_irq"}), "domain"
+
+
+def read_isolated(tree: Tree, online: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the online CPUs that the kernel leaves out of its balancing."""
+    by_boot = known(tree.cpulist(ISOLATED))
+    if by_boot is None:
+        by_boot = _isolcpus(_option(tree, "isolcpus"), online)
+    found = {*by_boot, *(known(tree.cpulist(PARTITIONS)) or ())}
+    return tuple(sorted(found.intersection(online)))
+
+
+def read_tickless(tree: Tree, online: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the online CPUs whose tick stops where one thread runs."""
+    # Kernels before 6.7 write `(null)` for none.
+    found = known(tree.cpulist(TICKLESS))
+    if found is None and tree.text(TICKLESS) != "(null)":
+        found = _listed(_option(tree, "nohz_full"), online)
+    return tuple(sorted(set(found or ()).intersection(online)))
+
+
+def isolation_notes(isolated: tuple[int, ...], tickless: tuple[int, ...]) -> list[str]:
+    """Return in sentences what these CPUs do to threads."""
+    notes = []
+    if isolated:
+        notes.append(
+            f"{named_cpus(isolated)} {_are(isolated)} isolated (isolcpus, or a cpuset partition): "
+            "the kernel balances no threads onto or between them. The OS scheduler leaves them "
+            "idle, threads of a set stay where they start, programs of a login shell may not use "
+            "them, and numactl refuses them; pinned threads run there as elsewhere"
+        )
+    if tickless:
+        notes.append(
+            f"{named_cpus(tickless)} {_are(tickless)} without the timer's tick where one thread "
+            "runs (nohz_full): threads are balanced as elsewhere, but run with fewer "
+            "interruptions, and enter the kernel more slowly"
+        )
+    return notes
+
+
+def _are(cpus: tuple[int, ...]) -> str:
+    return "is" if len(cpus) == 1 else "are"
+
+
+def _option(tree: Tree, name: str) -> str:
+    """Return the value of the last boot option of a name; empty for none."""
+    value = ""
+    for word in (known(tree.text(BOOT_OPTIONS)) or "").split():
+        if word == "--":
+            break
+        option, equals, text = word.partition("=")
+        value = text if equals and option == name else value
+    return value
+
+
+def _isolcpus(value: str, online: tuple[int, ...]) -> tuple[int, ...]:
+    words = value.split(",")
+    flags = [word for word in words if word in _FLAGS]
+    if flags and _DOMAIN not in flags:
+        return ()
+    return _listed(",".join(word for word in words if word not in _FLAGS), online)
+
+
+def _listed(text: str, online: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the CPUs of a boot option; `N` is the last one (kernel-parameters.rst), `all` all."""
+    if text == "all":
+        return online
+    try:
+        return parse_cpulist(text.replace("N", str(max(online))))
+    except ValueError:
+        return ()

@@ -26,9 +26,8 @@ from pinstudy.runners.node import cpuinfo, facts, scheduler
 from pinstudy.runners.node.core_kinds.pmus import EVENT_SOURCES
 from pinstudy.runners.node.cpufreq import CPUS
 from pinstudy.runners.node.discovery import NODES, check_root
-from pinstudy.runners.node.isolation import BOOT_OPTIONS
-from pinstudy.runners.node.power_limits import POWERCAP
-from pinstudy.runners.node.power_supply import SUPPLIES, supply_directories
+from pinstudy.runners.node.power import POWERCAP, SUPPLIES, supply_directories
+from pinstudy.runners.node.scheduler import BOOT_OPTIONS
 
 FORMAT = 1
 FOLDER = "node"

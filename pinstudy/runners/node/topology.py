@@ -10,7 +10,6 @@ from typing import Any
 from msgspec import to_builtins
 
 from pinstudy.base.cpulist import format_cpulist
-from pinstudy.configs.core_kinds import KIND_ORDER
 from pinstudy.runners.records.node_file import (
     CacheTable,
     CoreTable,
@@ -18,6 +17,10 @@ from pinstudy.runners.records.node_file import (
     NumaTable,
     TopologyTable,
 )
+
+# Ranked by performance, best first; LP-E cores are E-cores without an L3 cache.
+KIND_ORDER = ("P", "E", "LP-E")
+
 
 # How near two CPUs are, nearest first; the first relation that is true of a pair counts.
 SIBLINGS = "SMT siblings"
@@ -98,7 +101,7 @@ class Topology:
     `allowed` are the CPUs that this process may use (its affinity mask), or all that are online
     when the node is a recorded tree. `notes` list what the tree lacked and what replaced it.
     The kernel balances no threads onto or between `isolated` CPUs; those in `tickless` have no tick
-    where one thread runs (pinstudy/runners/node/isolation.py). `core_types` are those by which
+    where one thread runs (pinstudy/runners/node/scheduler.py). `core_types` are those by which
     libomp can tell cores apart, CORE first; none where all are of one, and where programs are told
     none.
     """

@@ -3,14 +3,17 @@
 Masks, the CPU last used and the CPU time come from the kernel's own files (proc(5):
 Cpus_allowed_list of /proc/PID/task/TID/status, fields 14, 15, 22 and 39 of .../stat, and the first
 of .../schedstat: CPU time in nanoseconds, where fields 14 and 15 have clock ticks of 10 ms).
+
+Libraries with threads of their own are looked for meanwhile: interpreters open some that stand in
+no file of theirs (dlopen(3)), and the kernel lists what is mapped in /proc/PID/maps.
 """
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path, PurePath
 
 from pinstudy.base.cpulist import parse_cpulist
 from pinstudy.base.errors import is_shortage
@@ -21,9 +24,53 @@ from pinstudy.runners.host.processes import (
     run_time_s,
     tick_s,
 )
-from pinstudy.runners.placement.course import Course, Point
-from pinstudy.runners.placement.libraries import LoadedLibraries
-from pinstudy.runners.placement.thread_trace import Mask, Stay, ThreadTrace
+from pinstudy.runners.host.program_files import has_threads
+from pinstudy.runners.placement.thread_trace import Course, Mask, Point, Stay, ThreadTrace
+
+# Of a program with many processes so many are looked at.
+MAX_PROCESSES = 8
+# Of a process with more mappings the first ones are read.
+MAX_BYTES = 4 << 20
+
+
+class LoadedLibraries:
+    """The libraries of a program's processes, looked at ever more rarely.
+
+    An interpreter loads them in its first seconds, and reading the list of a large process takes a
+    millisecond.
+    """
+
+    def __init__(self, proc: Path = Path("/proc")) -> None:
+        self._proc = proc
+        self._files: set[str] = set()
+        self._asked = 0
+        self._next = 1
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the files, in alphabetical order."""
+        return tuple(sorted(self._files))
+
+    def look(self, pids: Iterable[int]) -> None:
+        """Look at these processes, the first time and whenever twice as many calls were made."""
+        self._asked += 1
+        if self._asked < self._next:
+            return
+        self._next *= 2
+        for pid in list(pids)[:MAX_PROCESSES]:
+            for line in self._maps(pid).splitlines():
+                name = PurePath(line.partition("/")[2]).name
+                if has_threads(name):
+                    self._files.add(name)
+
+    def _maps(self, pid: int) -> str:
+        try:
+            with (self._proc / str(pid) / "maps").open("rb") as file:
+                return file.read(MAX_BYTES).decode(errors="replace")
+        except OSError:
+            # It has ended, or belongs to another user.
+            return ""
+
 
 ONLINE = "/sys/devices/system/cpu/online"
 # The limit for programs that keep starting threads; a trace takes about 1 kB.

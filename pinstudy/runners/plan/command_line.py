@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from pinstudy.configs.app import SIZE_PLACE, THREADS_PLACE, in_order
-from pinstudy.configs.places import listed_places, places_of
+from pinstudy.configs.mapping import listed_places, places_of
 from pinstudy.configs.study import RUNTIME_DEFAULT
 from pinstudy.configs.variables import OMP_NUM_THREADS, counting, filled, nested_counts
 from pinstudy.runners.plan.case import Case

@@ -115,9 +115,9 @@ class Bench:
         if "pthreads" not in self._programs or witness is None:
             lacking = WITNESS if witness is None else f"{PROGRAM}-pthreads"
             raise StudyError(f"{lacking} is not built; {for_programs().sentence}")
-        builds = {of: Build(of, f"{PROGRAM}-{of}", of) for of in RUNTIMES}
+        builds = {name: Build(name, f"{PROGRAM}-{name}", name) for name in RUNTIMES}
         self._app = App(PROGRAM, "work of a known amount", builds, {}, limit_s=LIMIT_S)
-        named = {f"{PROGRAM}-{of}": path for of, path in self._programs.items()}
+        named = {f"{PROGRAM}-{name}": path for name, path in self._programs.items()}
         self.collectors = Collectors(
             Study("prove", "the instruments of this node", (), 1, ""),
             node,
@@ -152,7 +152,7 @@ class Bench:
         case = self._case(task)
         program = self._programs[task.runtime]
         launch = build_launch(case, program, self._environment, self.tools)
-        kept = {name: of for name, of in launch.environment.items() if name not in without}
+        kept = {name: value for name, value in launch.environment.items() if name not in without}
         try:
             observed = self._execute(case, replace(launch, environment=kept), task.events, meters)
         except LaunchError as error:

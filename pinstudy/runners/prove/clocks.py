@@ -27,8 +27,8 @@ from pinstudy.runners.node.cpufreq import (
 )
 from pinstudy.runners.node.node import Node
 from pinstudy.runners.prove.bench import Bench, Seen, Task
-from pinstudy.runners.prove.counting import A_CLOCK, SHORT_S, OfKind, chain_words, counts_time
-from pinstudy.runners.prove.finding import Instrument
+from pinstudy.runners.prove.counting import A_CLOCK, SHORT_S, KindRuns, chain_words, counts_time
+from pinstudy.runners.prove.proof import Instrument
 from pinstudy.runners.records.instruments import Finding
 from pinstudy.runners.settings import epp, governor
 from pinstudy.runners.settings.files import put_in_force, read_scaling, unwritable_file
@@ -137,24 +137,28 @@ def setups(tree: Tree, cpufreq: Cpufreq, quick: bool) -> list[Setup]:
 
 
 def _of_all(name: str, folders: Sequence[str], file: str, value: str) -> Setup:
-    return Setup(name, tuple(SettingFile(f"{of}/{file}", value) for of in folders))
+    return Setup(name, tuple(SettingFile(f"{folder}/{file}", value) for folder in folders))
 
 
 def _limits(policies: Sequence[Policy], folders: Sequence[str]) -> list[Setup]:
     """Return a limit in the middle of the range that all these policies have."""
-    ranges = [(of.min_khz, of.highest_khz) for of in policies if of.min_khz and of.highest_khz]
+    ranges = [
+        (policy.min_khz, policy.highest_khz)
+        for policy in policies
+        if policy.min_khz and policy.highest_khz
+    ]
     if not ranges or len(ranges) != len(policies):
         return []
     low, high = max(low for low, _ in ranges), min(high for _, high in ranges)
     if low >= high:
         return []
     middle = (low + high) // 2 // 100_000 * 100_000
-    settings = [SettingFile(f"{of}/{MaxFrequency.file}", str(middle)) for of in folders]
+    settings = [SettingFile(f"{folder}/{MaxFrequency.file}", str(middle)) for folder in folders]
     return [Setup(f"limit {middle / 1e6:g} GHz", tuple(settings), middle)]
 
 
 def _preferences(tree: Tree, folders: Sequence[str]) -> list[str]:
-    listed = [known(tree.text(f"{of}/{epp.AVAILABLE}")) or "" for of in folders]
+    listed = [known(tree.text(f"{folder}/{epp.AVAILABLE}")) or "" for folder in folders]
     common = set(listed[0].split()).intersection(*(text.split() for text in listed))
     return [name for name in listed[0].split() if name in common and name != "default"]
 
@@ -166,19 +170,19 @@ def _turbo(tree: Tree) -> list[Setup]:
     return []
 
 
-def try_setups(bench: Bench, kinds: Sequence[OfKind], quick: bool) -> dict[str, list[Tried]]:
+def try_setups(bench: Bench, kinds: Sequence[KindRuns], quick: bool) -> dict[str, list[Tried]]:
     """Try each setting on the first CPU of each kind; return what was seen by kind."""
-    found: dict[str, list[Tried]] = {of.kind.name: [] for of in kinds}
+    found: dict[str, list[Tried]] = {runs.kind.name: [] for runs in kinds}
     cpufreq = read_cpufreq(bench.node.root)
     with journaled(bench.node) as put:
         for setup in setups(bench.node.tree, cpufreq, quick):
             problem = put(setup.settings)
-            for of in kinds:
+            for runs in kinds:
                 seen = Seen(problem=problem)
                 if not problem:
-                    seen = bench.run(Task(chain_words(SHORT_S), (of.cpu,)))
-                found[of.kind.name].append(
-                    Tried(setup, frequency_ghz(seen, of.kind.name), seen, problem)
+                    seen = bench.run(Task(chain_words(SHORT_S), (runs.cpu,)))
+                found[runs.kind.name].append(
+                    Tried(setup, frequency_ghz(seen, runs.kind.name), seen, problem)
                 )
     return found
 
@@ -192,26 +196,28 @@ def frequency_ghz(seen: Seen, kind: str) -> float | None:
     return counted
 
 
-def judge_setups(of: OfKind, tried: Sequence[Tried], cpufreq: Cpufreq) -> list[Finding]:
+def judge_setups(runs: KindRuns, tried: Sequence[Tried], cpufreq: Cpufreq) -> list[Finding]:
     """Judge the frequencies that a kind's CPU had under each setting."""
-    policy = next((each for each in cpufreq.policies if of.cpu in each.cpus), None)
+    policy = next((policy for policy in cpufreq.policies if runs.cpu in policy.cpus), None)
     lowest_khz = policy.min_khz if policy and cpufreq.mode != ACTIVE else None
-    by_name = {each.setup.name: each.ghz for each in tried}
+    by_name = {trial.setup.name: trial.ghz for trial in tried}
     fastest_ghz = by_name.get(f"governor {PERFORMANCE}")
     found = []
-    for each in tried:
-        highest_ghz, truth = _highest(each.setup, lowest_khz, fastest_ghz)
-        one = Instrument(UNDER, f"{each.setup.name} {of.kind.name}", truth, ("governor_read",))
-        if why := each.problem or each.seen.problem:
-            found.append(one.absent(why))
-        elif counts_time(each.seen):
-            found.append(one.absent(A_CLOCK))
-        elif each.ghz is None:
-            found.append(one.absent(each.seen.why_without("freq_mean_ghz")))
+    for trial in tried:
+        highest_ghz, truth = _highest(trial.setup, lowest_khz, fastest_ghz)
+        instrument = Instrument(
+            UNDER, f"{trial.setup.name} {runs.kind.name}", truth, ("governor_read",)
+        )
+        if why := trial.problem or trial.seen.problem:
+            found.append(instrument.absent(why))
+        elif counts_time(trial.seen):
+            found.append(instrument.absent(A_CLOCK))
+        elif trial.ghz is None:
+            found.append(instrument.absent(trial.seen.why_without("freq_mean_ghz")))
         else:
-            more = each.ghz / highest_ghz - 1 if highest_ghz else 0.0
+            more = trial.ghz / highest_ghz - 1 if highest_ghz else 0.0
             off = f"{more:+.1%}, at most {WITHIN:.0%} more is allowed" if more > WITHIN else ""
-            found.append(one.found(f"{each.ghz:.3f} GHz", off))
+            found.append(instrument.found(f"{trial.ghz:.3f} GHz", off))
     return found
 
 

@@ -9,7 +9,7 @@ adds nothing, and taken off.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pinstudy.base.reading import Unavailable, known
@@ -25,7 +25,7 @@ from pinstudy.runners.node.cpufreq import policy_directories
 from pinstudy.runners.node.facts import memory_bytes
 from pinstudy.runners.node.topology import CoreKind, Topology
 from pinstudy.runners.prove.bench import Bench, Seen, Task
-from pinstudy.runners.prove.finding import Instrument, beyond
+from pinstudy.runners.prove.proof import Instrument, beyond
 from pinstudy.runners.records.instruments import Finding
 
 # Seconds of additions: more than METER_S, so that the kernel's figure is read meanwhile, and more
@@ -61,11 +61,11 @@ MOST_OF_MEMORY = 0.25
 _MIGRATIONS = ("migrations", "vcpu_migrations")
 CLOCK_WITHIN = 0.005
 A_CLOCK = "this CPU is emulated, and its cycles are a clock of 1 GHz"
-EMULATED = "this CPU is emulated: {what} of an emulated CPU is not known"
+EMULATED = "this CPU is emulated: {subject} of an emulated CPU is not known"
 
 
 @dataclass(frozen=True)
-class OfKind:
+class KindRuns:
     """The runs on the first CPU of a core kind, and on its last one."""
 
     kind: CoreKind
@@ -116,14 +116,14 @@ class FrequencyMeter:
 def count_on(fields: Mapping[str, Any], event: str, kind: str) -> float | None:
     """Return what the PMUs of a core kind counted of an event; None where they counted nothing."""
     rows = [
-        of
-        for of in fields.get("counters", ())
-        if of["event"] == event and kind in of["kinds"] and not of["multiplexed"]
+        row
+        for row in fields.get("counters", ())
+        if row["event"] == event and kind in row["kinds"] and not row["multiplexed"]
     ]
-    return float(sum(of["value"] for of in rows)) if rows else None
+    return float(sum(row["value"] for row in rows)) if rows else None
 
 
-def run_on(bench: Bench, kind: CoreKind) -> OfKind | None:
+def run_on(bench: Bench, kind: CoreKind) -> KindRuns | None:
     """Run additions on a core kind; None where none of its CPUs is allowed."""
     cpus = [cpu for cpu in kind.cpus if cpu in bench.node.topology.allowed]
     if not cpus:
@@ -132,9 +132,9 @@ def run_on(bench: Bench, kind: CoreKind) -> OfKind | None:
     meter = FrequencyMeter(bench.node.tree, cpus[0])
     empty = bench.run(Task(chain_words(0), first))
     chain = bench.run(Task(chain_words(CHAIN_S), first), meter)
-    others = {cpus[-1]} - {cpus[0]}
-    elsewhere = tuple(bench.run(Task(chain_words(SHORT_S), (cpu,))) for cpu in others)
-    return OfKind(kind, cpus[0], cpus[-1], empty, chain, elsewhere, meter.mean_khz)
+    last = {cpus[-1]} - {cpus[0]}
+    elsewhere = tuple(bench.run(Task(chain_words(SHORT_S), (cpu,))) for cpu in last)
+    return KindRuns(kind, cpus[0], cpus[-1], empty, chain, elsewhere, meter.mean_khz)
 
 
 def chain_words(seconds: float, threads: int = 1) -> tuple[str, ...]:
@@ -142,29 +142,29 @@ def chain_words(seconds: float, threads: int = 1) -> tuple[str, ...]:
     return ("chain", "--seconds", f"{seconds:g}", "--threads", str(threads))
 
 
-def judge_instructions(of: OfKind) -> Finding:
+def judge_instructions(runs: KindRuns) -> Finding:
     """Judge the instructions that a kind's PMU counts of a loop of known length."""
-    truth = of.chain.printed.get("instructions")
-    name = of.kind.name
+    truth = runs.chain.printed.get("instructions")
+    name = runs.kind.name
     words = f"{truth:,.0f} in the loop" if truth else "the loop's"
-    one = Instrument("instructions", name, words, ("instructions", f"instructions.{name}"))
-    if why := of.chain.why_without("instructions"):
-        return one.absent(why)
+    instrument = Instrument("instructions", name, words, ("instructions", f"instructions.{name}"))
+    if why := runs.chain.why_without("instructions"):
+        return instrument.absent(why)
     if not truth:
-        return one.absent("the loop is not written in this processor's instructions")
-    counted = of.counted(of.chain, "instructions")
+        return instrument.absent("the loop is not written in this processor's instructions")
+    counted = runs.counted(runs.chain, "instructions")
     if counted is None:
-        return one.found("none", _elsewhere(of, "instructions"))
-    if of.chain.emulated and (far := beyond(counted, truth, INSTRUCTIONS_WITHIN)):
-        return one.absent(f"{EMULATED.format(what='what an instruction')} ({far})")
-    return one.found(f"{counted:,.0f}", beyond(counted, truth, INSTRUCTIONS_WITHIN))
+        return instrument.found("none", _elsewhere(runs, "instructions"))
+    if runs.chain.emulated and (far := beyond(counted, truth, INSTRUCTIONS_WITHIN)):
+        return instrument.absent(f"{EMULATED.format(subject='what an instruction')} ({far})")
+    return instrument.found(f"{counted:,.0f}", beyond(counted, truth, INSTRUCTIONS_WITHIN))
 
 
-def _elsewhere(of: OfKind, event: str) -> str:
+def _elsewhere(runs: KindRuns, event: str) -> str:
     pmus = ", ".join(
-        str(row["pmu"]) for row in of.chain.fields.get("counters", ()) if row["event"] == event
+        str(row["pmu"]) for row in runs.chain.fields.get("counters", ()) if row["event"] == event
     )
-    return f"counted by {pmus or 'no PMU'}, not by that of the {of.kind.name}-cores"
+    return f"counted by {pmus or 'no PMU'}, not by that of the {runs.kind.name}-cores"
 
 
 def counts_time(seen: Seen) -> bool:
@@ -172,48 +172,48 @@ def counts_time(seen: Seen) -> bool:
     return seen.emulated and abs(seen.fields.get("freq_mean_ghz", 0.0) - 1.0) < CLOCK_WITHIN
 
 
-def judge_cycles(of: OfKind, more: Iterable[Seen] = ()) -> Finding:
+def judge_cycles(runs: KindRuns, more: Iterable[Seen] = ()) -> Finding:
     """Judge whether an addition takes one cycle, on all CPUs of a kind and at all frequencies.
 
     `more` are runs on the kind's first CPU at other frequencies.
     """
-    name = of.kind.name
-    one = Instrument("cycles", name, "1 an addition", ("cycles", f"cycles.{name}"))
-    if why := of.chain.why_without("cycles"):
-        return one.absent(why)
-    if of.cycles_per_addition(of.chain) is None:
-        return one.found("none", _elsewhere(of, "cycles"))
-    if of.chain.emulated:
-        return one.absent(EMULATED.format(what="how many cycles an addition"))
-    each = [of.cycles_per_addition(seen) for seen in (of.chain, *of.elsewhere, *more)]
-    values = [value for value in each if value is not None]
+    name = runs.kind.name
+    instrument = Instrument("cycles", name, "1 an addition", ("cycles", f"cycles.{name}"))
+    if why := runs.chain.why_without("cycles"):
+        return instrument.absent(why)
+    if runs.cycles_per_addition(runs.chain) is None:
+        return instrument.found("none", _elsewhere(runs, "cycles"))
+    if runs.chain.emulated:
+        return instrument.absent(EMULATED.format(subject="how many cycles an addition"))
+    cycles = [runs.cycles_per_addition(seen) for seen in (runs.chain, *runs.elsewhere, *more)]
+    values = [value for value in cycles if value is not None]
     spread = max(values) / min(values) - 1
     measured = f"{values[0]:.4f}, alike within {spread:.2%} in {plural(len(values), 'run')}"
     off = beyond(values[0], 1.0, CYCLES_WITHIN)
     if not off and spread > CONSTANT_WITHIN:
         off = f"it varies by {spread:.2%}, at most {CONSTANT_WITHIN:.0%} is allowed"
-    return one.found(measured, off)
+    return instrument.found(measured, off)
 
 
-def judge_frequency(of: OfKind) -> list[Finding]:
+def judge_frequency(runs: KindRuns) -> list[Finding]:
     """Judge the frequency from cycles and the CPU's clock, and the kernel's own figure."""
-    name = of.kind.name
-    additions, adding_s = of.chain.printed.get("additions"), of.chain.printed.get("adding_s")
-    real = bool(additions and adding_s) and not of.chain.emulated
+    name = runs.kind.name
+    additions, adding_s = runs.chain.printed.get("additions"), runs.chain.printed.get("adding_s")
+    real = bool(additions and adding_s) and not runs.chain.emulated
     true_ghz = (additions or 0.0) / (adding_s or 1.0) / 1e9 if real else None
     words = f"{true_ghz:.3f} GHz by additions" if true_ghz else "by additions"
     counters = Instrument("frequency", name, words, ("freq_ghz", "freq_mean_ghz"))
     kernel = Instrument("kernel's frequency", name, words)
-    counted = of.chain.fields.get("freq_ghz", {}).get(name)
-    why = of.chain.problem or of.chain.why_without("freq_mean_ghz")
-    told_ghz = of.kernel_khz / 1e6 if of.kernel_khz else None
+    counted = runs.chain.fields.get("freq_ghz", {}).get(name)
+    why = runs.chain.problem or runs.chain.why_without("freq_mean_ghz")
+    told_ghz = runs.kernel_khz / 1e6 if runs.kernel_khz else None
     reference, by = (true_ghz, "additions") if true_ghz else (told_ghz, "the kernel")
-    if counts_time(of.chain):
+    if counts_time(runs.chain):
         return [counters.absent(A_CLOCK), kernel.absent(A_CLOCK)]
     if counted is None:
         first = counters.absent(why or f"no cycles were counted on {name}-cores")
     elif reference is None:
-        first = counters.absent(EMULATED.format(what="how long an addition"))
+        first = counters.absent(EMULATED.format(subject="how long an addition"))
     else:
         off = beyond(counted, reference, FREQUENCY_WITHIN)
         first = Instrument(
@@ -223,7 +223,7 @@ def judge_frequency(of: OfKind) -> list[Finding]:
     if told_ghz is None:
         return [first, kernel.absent("no scaling_cur_freq here")]
     if truth is None:
-        return [first, kernel.absent(EMULATED.format(what="how long an addition"))]
+        return [first, kernel.absent(EMULATED.format(subject="how long an addition"))]
     source = "additions" if true_ghz else "cycles"
     second = Instrument("kernel's frequency", name, f"{truth:.3f} GHz by {source}")
     return [first, second.found(f"{told_ghz:.3f} GHz", beyond(told_ghz, truth, FREQUENCY_WITHIN))]
@@ -235,35 +235,37 @@ def split_task(first: int, last: int, share: float) -> Task:
     return Task(words, (first,))
 
 
-def judge_residency(seen: Seen, first: OfKind, last: OfKind) -> Finding:
+def judge_residency(seen: Seen, first: KindRuns, last: KindRuns) -> Finding:
     """Judge where a thread was counted that was on one core kind, then on another."""
     kind = first.kind.name
     # The program's start is on its first CPU.
     whole_s = float(seen.fields.get("task_clock_s", 0.0))
     share = 1 - seen.printed.get("last_s", 0.0) / whole_s if whole_s else 0.0
     names = f"{kind} {last.kind.name}"
-    one = Instrument("residency", names, f"{share:.1%} on {kind}", ("residency",))
+    instrument = Instrument("residency", names, f"{share:.1%} on {kind}", ("residency",))
     if why := seen.why_without("residency"):
-        return one.absent(why)
+        return instrument.absent(why)
     measured = seen.fields["residency"].get(kind, 0.0)
     off = abs(measured - share)
     allowed = f"{off * 100:.1f} points off, at most {SHARE_WITHIN * 100:g} allowed"
-    return one.found(f"{measured:.1%}", allowed if not off <= SHARE_WITHIN else "")
+    return instrument.found(f"{measured:.1%}", allowed if not off <= SHARE_WITHIN else "")
 
 
-def judge_sum(seen: Seen, first: OfKind, last: OfKind) -> Finding:
+def judge_sum(seen: Seen, first: KindRuns, last: KindRuns) -> Finding:
     """Judge whether the cycles of a run on two CPUs are those of its work on each.
 
     They are the first CPUs of two kinds, or, with one kind given twice, its first and its last CPU.
     """
     names = " ".join(dict.fromkeys((first.kind.name, last.kind.name)))
-    one = Instrument("sum over two CPUs", names, "the cycles of each", ("cycles", "instructions"))
+    instrument = Instrument(
+        "sum over two CPUs", names, "the cycles of each", ("cycles", "instructions")
+    )
     if why := seen.why_without("cycles") or seen.why_without("task_clock_s"):
-        return one.absent(why)
+        return instrument.absent(why)
     on_last = first.elsewhere[0] if first is last else last.chain
     by_first, by_last = _cycles_by(first, first.chain), _cycles_by(last, on_last)
     if by_first is None or by_last is None:
-        return one.absent("the cycles of one of them are not known by themselves")
+        return instrument.absent("the cycles of one of them are not known by themselves")
     # The program's start is on its first CPU, and is no work.
     if first.chain.emulated:
         last_s = seen.printed.get("last_s", 0.0)
@@ -273,16 +275,16 @@ def judge_sum(seen: Seen, first: OfKind, last: OfKind) -> Finding:
         expected += by_last * seen.printed.get("last_additions", 0.0)
         expected += float(first.empty.fields.get("cycles", 0.0))
     counted = float(seen.fields["cycles"])
-    words = Instrument(one.instrument, one.of, f"{expected:,.0f} cycles", one.fields)
+    instrument = replace(instrument, truth=f"{expected:,.0f} cycles")
     within = EMULATED_SUM_WITHIN if first.chain.emulated else SUM_WITHIN
-    return words.found(f"{counted:,.0f}", beyond(counted, expected, within))
+    return instrument.found(f"{counted:,.0f}", beyond(counted, expected, within))
 
 
-def _cycles_by(of: OfKind, seen: Seen) -> float | None:
+def _cycles_by(runs: KindRuns, seen: Seen) -> float | None:
     """Return the cycles of an addition; of an emulated CPU, those of a second at its clock."""
     if not seen.emulated:
-        return of.cycles_per_addition(seen)
-    ghz = seen.fields.get("freq_ghz", {}).get(of.kind.name)
+        return runs.cycles_per_addition(seen)
+    ghz = seen.fields.get("freq_ghz", {}).get(runs.kind.name)
     return None if ghz is None else ghz * 1e9
 
 
@@ -296,27 +298,27 @@ def many_events(bench: Bench) -> str:
 
 def judge_multiplexing(seen: Seen) -> Finding:
     """Judge whether it shows that more events were asked for than there are counters."""
-    one = Instrument("multiplexing", "", f"{EVENTS_AT_ONCE} events at once", HARDWARE_EVENTS)
-    rows = [of for of in seen.fields.get("counters", ()) if of["event"] in HARDWARE_EVENTS]
+    instrument = Instrument("multiplexing", "", f"{EVENTS_AT_ONCE} events at once", HARDWARE_EVENTS)
+    rows = [row for row in seen.fields.get("counters", ()) if row["event"] in HARDWARE_EVENTS]
     if seen.problem or not rows:
-        return one.absent(seen.why_without("instructions"))
-    if any(of["multiplexed"] for of in rows):
-        least = min(of["running_ns"] / of["enabled_ns"] for of in rows)
-        return one.found(f"seen: an event was counted for {least:.0%} of the time")
-    return one.absent("this CPU has counters for all of them")
+        return instrument.absent(seen.why_without("instructions"))
+    if any(row["multiplexed"] for row in rows):
+        least = min(row["running_ns"] / row["enabled_ns"] for row in rows)
+        return instrument.found(f"seen: an event was counted for {least:.0%} of the time")
+    return instrument.absent("this CPU has counters for all of them")
 
 
 def judge_migrations(seen: Seen) -> Finding:
     """Judge the migrations of a thread that changes its CPU a known number of times."""
     truth = seen.printed.get("moves", 0.0)
-    one = Instrument("migrations", "", f"{truth:.0f} moves", _MIGRATIONS)
+    instrument = Instrument("migrations", "", f"{truth:.0f} moves", _MIGRATIONS)
     if why := seen.why_without("migrations"):
-        return one.absent(why)
+        return instrument.absent(why)
     counted = seen.fields["migrations"]
     more = counted - truth
     off = "" if 0 <= more <= MORE_MOVES else f"{more:+.0f}, 0 to {MORE_MOVES} more are allowed"
     by_kernel = f", {more:.0f} of them the kernel's" if more > 0 and not off else ""
-    return one.found(f"{counted}{by_kernel}", off)
+    return instrument.found(f"{counted}{by_kernel}", off)
 
 
 def judge_switches(seen: Seen) -> Finding:
@@ -326,14 +328,16 @@ def judge_switches(seen: Seen) -> Finding:
     left it, the kernel has told the program.
     """
     sleeps = seen.printed.get("sleeps", 0.0)
-    one = Instrument("context switches", "", f"{sleeps:.0f} sleeps", ("context_switches",))
+    instrument = Instrument("context switches", "", f"{sleeps:.0f} sleeps", ("context_switches",))
     if why := seen.why_without("context_switches"):
-        return one.absent(why)
+        return instrument.absent(why)
     counted = seen.fields["context_switches"]
     least = min(sleeps, seen.printed.get("left", sleeps))
     most = sleeps * (1 + MORE_SWITCHES)
     within = least <= counted <= most
-    return one.found(f"{counted}", "" if within else f"{least:.0f} to {most:.0f} are allowed")
+    return instrument.found(
+        f"{counted}", "" if within else f"{least:.0f} to {most:.0f} are allowed"
+    )
 
 
 def chase_words(size_bytes: int, reads: int) -> tuple[str, ...]:
@@ -343,7 +347,11 @@ def chase_words(size_bytes: int, reads: int) -> tuple[str, ...]:
 
 def far_bytes(topology: Topology, tree: Tree) -> int | Unavailable:
     """Return how many bytes are far more than the last cache, or why there is no room for them."""
-    sizes = [of.size_bytes for of in topology.caches if of.type != "Instruction" and of.size_bytes]
+    sizes = [
+        cache.size_bytes
+        for cache in topology.caches
+        if cache.type != "Instruction" and cache.size_bytes
+    ]
     last = max(sizes, default=USUAL_LAST_CACHE)
     wanted = CACHES_OVER * last
     free = known(memory_bytes(tree, "MemAvailable"))
@@ -371,16 +379,20 @@ def judge_misses(
     return [*found, _judge_misses(large, far, FAR_BETWEEN)]
 
 
-def _judge_misses(one: Instrument, runs: Sequence[Seen], within: tuple[float, float]) -> Finding:
+def _judge_misses(
+    instrument: Instrument, runs: Sequence[Seen], within: tuple[float, float]
+) -> Finding:
     without, reading = runs
     for seen in runs:
         if why := seen.why_without("cache_misses"):
-            return one.absent(why)
+            return instrument.absent(why)
     if reading.emulated:
-        return one.absent(EMULATED.format(what="what the caches"))
+        return instrument.absent(EMULATED.format(subject="what the caches"))
     misses = reading.fields["cache_misses"] - without.fields["cache_misses"]
-    each = misses / reading.printed["reads"]
+    a_read = misses / reading.printed["reads"]
     low, high = within
     # Misses of other work may be fewer in the run with reads than in the one without.
-    off = "" if each <= high and (low == 0 or each >= low) else f"{low:g} to {high:g} are allowed"
-    return one.found(f"{each:.3f} a read", off)
+    off = (
+        "" if a_read <= high and (low == 0 or a_read >= low) else f"{low:g} to {high:g} are allowed"
+    )
+    return instrument.found(f"{a_read:.3f} a read", off)

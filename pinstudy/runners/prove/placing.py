@@ -10,7 +10,7 @@ from pinstudy.runners.host.software import for_programs, for_tools
 from pinstudy.runners.plan.openmp_variables import BINDING_VARIABLES
 from pinstudy.runners.prove.bench import Bench, Seen, Task
 from pinstudy.runners.prove.counting import chain_words
-from pinstudy.runners.prove.finding import Instrument
+from pinstudy.runners.prove.proof import Instrument
 from pinstudy.runners.records.instruments import Finding
 
 MOST_THREADS = 4
@@ -33,23 +33,28 @@ def prove_placements(bench: Bench) -> list[Finding]:
     where = f"pinned on CPUs {format_cpulist(cpus)}"
     found = []
     for runtime in ("libgomp", "libomp"):
-        one = Instrument("placement", runtime, where, _FIELDS)
+        instrument = Instrument("placement", runtime, where, _FIELDS)
         if not bench.has(runtime):
-            found.append(one.absent(f"yardstick-{runtime} is not built; {for_programs().sentence}"))
+            found.append(
+                instrument.absent(f"yardstick-{runtime} is not built; {for_programs().sentence}")
+            )
             continue
         task = Task((), cpus, len(cpus), "pin", "omp-places", runtime)
-        found.append(judge_placement(one, _until(bench, task, "proved")))
+        found.append(judge_placement(instrument, _until(bench, task, "proved")))
         if len(cpus) > 1:
             told = Instrument("placement", f"{runtime}, ignoring it", "caught", _FIELDS)
             seen = _until(bench, task, "violated", BINDING_VARIABLES)
             found.append(judge_ignored(told, seen))
-    one = Instrument("placement", "likwid-pin", where, _FIELDS)
+    instrument = Instrument("placement", "likwid-pin", where, _FIELDS)
     if "likwid-pin" not in bench.tools:
-        return [*found, one.absent(f"likwid-pin is not installed; {for_tools().sentence}")]
+        return [*found, instrument.absent(f"likwid-pin is not installed; {for_tools().sentence}")]
     if topology.allowed != topology.online:
-        return [*found, one.absent("inside a restricted CPU set it takes numbers as logical ones")]
+        return [
+            *found,
+            instrument.absent("inside a restricted CPU set it takes numbers as logical ones"),
+        ]
     task = Task((), cpus, len(cpus), "pin", "likwid-pin")
-    return [*found, judge_placement(one, _until(bench, task, "proved"))]
+    return [*found, judge_placement(instrument, _until(bench, task, "proved"))]
 
 
 def _until(bench: Bench, task: Task, verdict: str, without: Sequence[str] = ()) -> Seen:
@@ -63,20 +68,20 @@ def _until(bench: Bench, task: Task, verdict: str, without: Sequence[str] = ()) 
     return seen
 
 
-def judge_placement(one: Instrument, seen: Seen) -> Finding:
+def judge_placement(instrument: Instrument, seen: Seen) -> Finding:
     """Judge the proof of threads that were pinned."""
     if seen.problem:
-        return one.absent(seen.problem)
+        return instrument.absent(seen.problem)
     verdict = seen.proof.verdict
     if verdict == "unproved":
-        return one.absent(seen.proof.reason)
-    return one.found(verdict, "" if verdict == "proved" else seen.proof.reason)
+        return instrument.absent(seen.proof.reason)
+    return instrument.found(verdict, "" if verdict == "proved" else seen.proof.reason)
 
 
-def judge_ignored(one: Instrument, seen: Seen) -> Finding:
+def judge_ignored(instrument: Instrument, seen: Seen) -> Finding:
     """Judge the proof of threads that were to be pinned, and were not told so."""
     verdict = seen.proof.verdict
     if seen.problem or verdict == "unproved":
-        return one.absent(seen.problem or seen.proof.reason)
+        return instrument.absent(seen.problem or seen.proof.reason)
     off = "" if verdict == "violated" else "threads that were not pinned were not caught"
-    return one.found("caught" if not off else verdict, off)
+    return instrument.found("caught" if not off else verdict, off)

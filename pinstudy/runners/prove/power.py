@@ -3,6 +3,8 @@
 No program uses a known energy. But an idle node uses less than one with a busy core, and that one
 less than a node whose cores are all busy; twice the time takes twice the energy; and two ways to
 read the same counters agree.
+
+Temperatures are read before and after that load, and throttle counters with them.
 """
 
 from __future__ import annotations
@@ -15,8 +17,8 @@ from pinstudy.runners.measure.energy.cores import FIELD as BY_KIND
 from pinstudy.runners.measure.energy.cores import WINDOW
 from pinstudy.runners.measure.energy.source import EnergyMeter, try_perf, try_powercap
 from pinstudy.runners.prove.bench import Bench, Seen, Task
-from pinstudy.runners.prove.counting import OfKind, chain_words
-from pinstudy.runners.prove.finding import Instrument, beyond, deviation
+from pinstudy.runners.prove.counting import KindRuns, chain_words
+from pinstudy.runners.prove.proof import Instrument, beyond, deviation
 from pinstudy.runners.records.energy import DOMAINS, FIELDS
 from pinstudy.runners.records.instruments import Finding
 
@@ -92,10 +94,16 @@ def run_load(
     problems: dict[str, dict[str, str]] = {}
     for name, meter in meters.items():
         read = meter.reading()
-        joules[name] = {of: read.fields[FIELDS[of]] for of in DOMAINS if FIELDS[of] in read.fields}
+        joules[name] = {
+            domain: read.fields[FIELDS[domain]]
+            for domain in DOMAINS
+            if FIELDS[domain] in read.fields
+        }
         window_s[name] = read.fields.get("energy_window_s", 0.0)
         problems[name] = {
-            of: read.unavailable[FIELDS[of]] for of in DOMAINS if FIELDS[of] in read.unavailable
+            domain: read.unavailable[FIELDS[domain]]
+            for domain in DOMAINS
+            if FIELDS[domain] in read.unavailable
         }
     return Joules(joules, window_s, problems), seen
 
@@ -137,9 +145,9 @@ def _judge_domain(
     absent: Mapping[str, Mapping[str, str]],
     several_cores: bool,
 ) -> Finding:
-    one = _instrument(domain, source)
+    instrument = _instrument(domain, source)
     if why := absent[source].get(domain):
-        return one.absent(why)
+        return instrument.absent(why)
     longest = max(seconds for _, seconds in loads)
     powers = {load: loads[load, longest].power_w(source, domain) for load in LOADS}
     idle, single, every = (powers[load] for load in LOADS)
@@ -147,14 +155,14 @@ def _judge_domain(
         # `domain_fields` leaves out a domain whose counter did not move.
         why = loads[LOADS[-1], longest].problems[source].get(domain, "not measured")
         if domain in OF_CORES:
-            return one.found("nothing", f"stands still: {why}")
-        return one.absent(why)
+            return instrument.found("nothing", f"stands still: {why}")
+        return instrument.absent(why)
     if idle is None:
         idle = 0.0
     measured = f"{idle:.2f}, {single:.2f}, {every:.2f} W ({', '.join(LOADS)})"
     if domain not in OF_CORES:
-        return one.found(measured)
-    return one.found(measured, _off_by_load(loads, source, domain, several_cores))
+        return instrument.found(measured)
+    return instrument.found(measured, _off_by_load(loads, source, domain, several_cores))
 
 
 def _off_by_load(loads: Loads, source: str, domain: str, several_cores: bool) -> str:
@@ -203,9 +211,11 @@ def _judge_sources(loads: Loads, sources: Sequence[str]) -> list[Finding]:
         if first is None or second is None:
             continue
         fields = _instrument(domain, sources[0]).fields
-        one = Instrument("energy", f"{domain} twice", f"{second:.2f} W by {sources[1]}", fields)
+        instrument = Instrument(
+            "energy", f"{domain} twice", f"{second:.2f} W by {sources[1]}", fields
+        )
         off = beyond(first, second, SOURCES_WITHIN)
-        found.append(one.found(f"{first:.2f} W by {sources[0]}", off))
+        found.append(instrument.found(f"{first:.2f} W by {sources[0]}", off))
     return found
 
 
@@ -223,60 +233,100 @@ def _judge_cores_of(
     kind: str, work: Mapping[str, Seen], idle: Seen | None, counted: bool
 ) -> Finding:
     truth = "more where the work is; all within the package"
-    one = Instrument("energy of cores", kind, truth, (BY_KIND,))
+    instrument = Instrument("energy of cores", kind, truth, (BY_KIND,))
     here = _powers_by_kind(work[kind])
     if kind not in here:
         of_kind = work[kind].unavailable.get(f"{BY_KIND}.{kind}")
         why = of_kind or work[kind].why_without(BY_KIND)
         # `kind_fields` leaves out counters of which none moved.
         stuck = counted and not of_kind and not work[kind].problem
-        return one.found("nothing", f"stands still: {why}") if stuck else one.absent(why)
-    others = {f"work on {other}": seen for other, seen in work.items() if other != kind}
-    others |= {IDLE_NODE: idle} if idle else {}
-    without = {when: _powers_by_kind(seen).get(kind) for when, seen in others.items()}
+        return (
+            instrument.found("nothing", f"stands still: {why}") if stuck else instrument.absent(why)
+        )
+    elsewhere = {f"work on {other}": seen for other, seen in work.items() if other != kind}
+    elsewhere |= {IDLE_NODE: idle} if idle else {}
+    without = {when: _powers_by_kind(seen).get(kind) for when, seen in elsewhere.items()}
     less = {when: power_w for when, power_w in without.items() if power_w is not None}
     told = "".join(f", {power_w:.2f} W ({when})" for when, power_w in less.items())
     measured = f"{here[kind]:.2f} W with work on {kind}{told}"
     package_w, together_w = work[kind].fields.get("power_pkg_w"), sum(here.values())
     if package_w is not None and together_w > package_w * (1 + SOURCES_WITHIN):
-        return one.found(measured, f"all cores {together_w:.2f} W, the package {package_w:.2f} W")
+        return instrument.found(
+            measured, f"all cores {together_w:.2f} W, the package {package_w:.2f} W"
+        )
     for when, power_w in less.items():
         # pinstudy itself works on cores that the work leaves free.
         least_w = power_w * (1 + MORE_BY if when == IDLE_NODE else 1 - LESS_BY)
         if not here[kind] > least_w:
-            return one.found(measured, f"not more with work on {kind} than with {when}")
-    return one.found(measured)
+            return instrument.found(measured, f"not more with work on {kind} than with {when}")
+    return instrument.found(measured)
 
 
 def _powers_by_kind(seen: Seen) -> Mapping[str, float]:
     """Return the average power of each kind's cores in watts; empty where it is not known."""
     window_s = seen.fields.get(WINDOW)
     joules = seen.fields.get(BY_KIND, {})
-    return {kind: of / window_s for kind, of in joules.items()} if window_s else {}
+    return {kind: energy_j / window_s for kind, energy_j in joules.items()} if window_s else {}
 
 
-def judge_kinds(kinds: Sequence[OfKind], idle_w: float | None) -> list[Finding]:
+def judge_kinds(kinds: Sequence[KindRuns], idle_w: float | None) -> list[Finding]:
     """Report the energy of an addition on each core kind, above that of the idle node.
 
     Where the kind's cores have counters, also what these say of it, the idle cores' included.
     """
     found = []
-    for of in kinds:
-        one = Instrument("energy of an addition", of.kind.name, "reported")
-        power_w = of.chain.fields.get("power_pkg_w")
-        additions, elapsed_s = of.chain.printed.get("additions"), of.chain.printed.get("elapsed_s")
+    for runs in kinds:
+        instrument = Instrument("energy of an addition", runs.kind.name, "reported")
+        power_w = runs.chain.fields.get("power_pkg_w")
+        additions, elapsed_s = (
+            runs.chain.printed.get("additions"),
+            runs.chain.printed.get("elapsed_s"),
+        )
         if power_w is None or idle_w is None:
-            found.append(one.absent(of.chain.why_without("power_pkg_w") or "idle power not known"))
+            found.append(
+                instrument.absent(runs.chain.why_without("power_pkg_w") or "idle power not known")
+            )
         elif additions and elapsed_s:
             nanojoules = (power_w - idle_w) * elapsed_s / additions * 1e9
-            own_w = _powers_by_kind(of.chain).get(of.kind.name)
+            own_w = _powers_by_kind(runs.chain).get(runs.kind.name)
             measured = f"{nanojoules:.3f} nJ above idle"
             if own_w is not None:
                 measured += f"; {own_w * elapsed_s / additions * 1e9:.3f} nJ by the kind's cores"
-            found.append(one.found(measured))
+            found.append(instrument.found(measured))
     return found
 
 
 def loads_of(times_s: Sequence[float]) -> list[tuple[str, float]]:
     """Return the loads in the order of their runs: idle first, before the node is warm."""
     return [(load, seconds) for load in LOADS for seconds in times_s]
+
+
+_BEFORE, _AFTER = "temperature_before_c", "temperature_after_c"
+
+
+def judge_heat(seen: Seen) -> list[Finding]:
+    """Judge the sensors by a run that kept all cores busy for some seconds."""
+    warm = Instrument("temperature", "", "rises under load", (_BEFORE, _AFTER))
+    throttle = Instrument("throttling", "", "counters are readable", ("throttle",))
+    return [_judge_temperature(warm, seen), _judge_throttling(throttle, seen)]
+
+
+def _judge_temperature(instrument: Instrument, seen: Seen) -> Finding:
+    for name in (_BEFORE, _AFTER):
+        if why := seen.why_without(name):
+            return instrument.absent(why)
+    before, after = seen.fields[_BEFORE], seen.fields[_AFTER]
+    both = [package for package in before if package in after]
+    if not both:
+        return instrument.absent("no package was read both before and after")
+    words = ", ".join(f"{package} {before[package]:g} to {after[package]:g} °C" for package in both)
+    risen = any(after[package] > before[package] for package in both)
+    return instrument.found(words, "" if risen else "no package became warmer")
+
+
+def _judge_throttling(instrument: Instrument, seen: Seen) -> Finding:
+    if why := seen.why_without("throttle"):
+        return instrument.absent(why)
+    counts = {name: count for name, count in seen.fields["throttle"].items() if count}
+    told = ", ".join(f"{name} {count}" for name, count in counts.items())
+    return instrument.found(told or "nothing was throttled")

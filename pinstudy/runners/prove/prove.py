@@ -26,7 +26,7 @@ from pinstudy.runners.prove.counting import (
     READS,
     SHORT_S,
     SLEEPS,
-    OfKind,
+    KindRuns,
     chain_words,
     chase_words,
     far_bytes,
@@ -43,8 +43,6 @@ from pinstudy.runners.prove.counting import (
     run_on,
     split_task,
 )
-from pinstudy.runners.prove.finding import Instrument, confirmed
-from pinstudy.runners.prove.heat import judge_heat
 from pinstudy.runners.prove.placing import prove_placements
 from pinstudy.runners.prove.power import (
     LOADS,
@@ -54,11 +52,12 @@ from pinstudy.runners.prove.power import (
     energy_meters,
     judge_cores,
     judge_energy,
+    judge_heat,
     judge_kinds,
     loads_of,
     run_load,
 )
-from pinstudy.runners.prove.proof import new_proof
+from pinstudy.runners.prove.proof import Instrument, confirmed, new_proof
 from pinstudy.runners.prove.resolution import judge_resolution
 from pinstudy.runners.records.instruments import Finding, Proof
 
@@ -103,7 +102,7 @@ def _findings(
     bench: Bench, site: Site | None, quick: bool, doing: Progress, only: Collection[str]
 ) -> Iterator[Finding]:
     doing("additions on each core kind")
-    kinds = [of for kind in bench.node.topology.kinds if (of := run_on(bench, kind))]
+    kinds = [runs for kind in bench.node.topology.kinds if (runs := run_on(bench, kind))]
     if "counters" in only:
         yield from _counters(bench, kinds, site, quick, doing)
     if "moves" in only:
@@ -120,54 +119,54 @@ def _findings(
 
 
 def _counters(
-    bench: Bench, kinds: Sequence[OfKind], site: Site | None, quick: bool, doing: Progress
+    bench: Bench, kinds: Sequence[KindRuns], site: Site | None, quick: bool, doing: Progress
 ) -> Iterator[Finding]:
     tried: dict[str, list[Tried]] = {}
 
     def settings() -> Iterator[Finding]:
         tried.update(try_setups(bench, kinds, quick))
         cpufreq = read_cpufreq(bench.node.root)
-        for of in kinds:
-            yield from judge_setups(of, tried[of.kind.name], cpufreq)
+        for runs in kinds:
+            yield from judge_setups(runs, tried[runs.kind.name], cpufreq)
 
-    def counters(measured: list[OfKind], kind: CoreKind) -> Iterator[Finding]:
+    def counters(measured: list[KindRuns], kind: CoreKind) -> Iterator[Finding]:
         # What was measured first is judged first.
-        of = measured.pop() if measured else run_on(bench, kind)
-        if of:
-            yield judge_instructions(of)
-            yield judge_cycles(of, [each.seen for each in tried.get(kind.name, ())])
-            yield from judge_frequency(of)
+        runs = measured.pop() if measured else run_on(bench, kind)
+        if runs:
+            yield judge_instructions(runs)
+            yield judge_cycles(runs, [trial.seen for trial in tried.get(kind.name, ())])
+            yield from judge_frequency(runs)
 
     if why := why_not_settable(bench, site):
         yield Instrument(UNDER, "governors", "followed", ("governor_read",)).absent(why)
     else:
         doing("governors, limits and turbo")
         yield from confirmed(settings)
-    for of in kinds:
-        yield from confirmed(partial(counters, [of], of.kind))
+    for runs in kinds:
+        yield from confirmed(partial(counters, [runs], runs.kind))
 
 
-def _moves(bench: Bench, kinds: Sequence[OfKind], doing: Progress) -> Iterator[Finding]:
+def _moves(bench: Bench, kinds: Sequence[KindRuns], doing: Progress) -> Iterator[Finding]:
     """Judge what is seen of a thread that changes its core kind, its CPU, or sleeps."""
     doing("a thread that changes its core kind or its CPU")
     if len(kinds) > 1:
         for share in SHARES:
             yield from confirmed(partial(_split, bench, kinds[0], kinds[1], share))
-    for of in kinds:
-        if of.last_cpu != of.cpu:
-            yield from confirmed(partial(_halves, bench, of))
+    for runs in kinds:
+        if runs.last_cpu != runs.cpu:
+            yield from confirmed(partial(_halves, bench, runs))
     doing("more events than counters, moves and sleeps")
     yield from confirmed(partial(_counted, bench))
 
 
-def _split(bench: Bench, first: OfKind, last: OfKind, share: float) -> Iterator[Finding]:
+def _split(bench: Bench, first: KindRuns, last: KindRuns, share: float) -> Iterator[Finding]:
     seen = bench.run(split_task(first.cpu, last.cpu, share))
     yield judge_residency(seen, first, last)
     yield judge_sum(seen, first, last)
 
 
-def _halves(bench: Bench, of: OfKind) -> Iterator[Finding]:
-    yield judge_sum(bench.run(split_task(of.cpu, of.last_cpu, 0.5)), of, of)
+def _halves(bench: Bench, runs: KindRuns) -> Iterator[Finding]:
+    yield judge_sum(bench.run(split_task(runs.cpu, runs.last_cpu, 0.5)), runs, runs)
 
 
 def _counted(bench: Bench) -> Iterator[Finding]:
@@ -184,28 +183,28 @@ def _counted(bench: Bench) -> Iterator[Finding]:
     yield judge_switches(bench.run(Task(sleeping, cpus[:1])))
 
 
-def _misses(bench: Bench, kinds: Sequence[OfKind], doing: Progress) -> Iterator[Finding]:
+def _misses(bench: Bench, kinds: Sequence[KindRuns], doing: Progress) -> Iterator[Finding]:
     doing("reads within and beyond the caches")
     far = far_bytes(bench.node.topology, bench.node.tree)
-    for of in kinds:
-        yield from confirmed(partial(_misses_on, bench, of, far))
+    for runs in kinds:
+        yield from confirmed(partial(_misses_on, bench, runs, far))
 
 
-def _misses_on(bench: Bench, of: OfKind, far: int | Unavailable) -> Iterator[Finding]:
+def _misses_on(bench: Bench, runs: KindRuns, far: int | Unavailable) -> Iterator[Finding]:
     def reads_of(size_bytes: int) -> list[Seen]:
         """Return a run without reads and one with them."""
         words = (chase_words(size_bytes, reads) for reads in (0, READS))
-        return [bench.run(Task(each, (of.cpu,))) for each in words]
+        return [bench.run(Task(arguments, (runs.cpu,))) for arguments in words]
 
     near = reads_of(NEAR_BYTES)
     if why := near[1].why_without("cache_misses"):
         far = Unavailable(why)
     beyond = far if isinstance(far, Unavailable) else reads_of(far)
-    yield from judge_misses(of.kind.name, near, beyond)
+    yield from judge_misses(runs.kind.name, near, beyond)
 
 
 def _energy(
-    bench: Bench, kinds: Sequence[OfKind], quick: bool, doing: Progress
+    bench: Bench, kinds: Sequence[KindRuns], quick: bool, doing: Progress
 ) -> Iterator[Finding]:
     """Judge energy, temperature and throttling by loads on the node."""
     meters, absent = energy_meters(bench)
@@ -227,27 +226,27 @@ def _energy(
     yield from judge_heat(seen)
 
 
-def _work_by_kind(bench: Bench, kinds: Sequence[OfKind]) -> dict[str, Seen]:
+def _work_by_kind(bench: Bench, kinds: Sequence[KindRuns]) -> dict[str, Seen]:
     """Return a run of additions on each core kind, a new one where its cores have counters."""
     return {
-        of.kind.name: bench.run(Task(chain_words(CORES_S), (of.cpu,)))
+        runs.kind.name: bench.run(Task(chain_words(CORES_S), (runs.cpu,)))
         if bench.collectors.counts_cores
-        else of.chain
-        for of in kinds
+        else runs.chain
+        for runs in kinds
     }
 
 
 def _resolution(
-    bench: Bench, kinds: Sequence[OfKind], quick: bool, doing: Progress
+    bench: Bench, kinds: Sequence[KindRuns], quick: bool, doing: Progress
 ) -> Iterator[Finding]:
     """Judge equal runs of a team on all cores, left to the scheduler."""
     runtime = "libgomp" if bench.has("libgomp") else "pthreads"
     cpus = tuple(sorted(bench.node.topology.allowed))
     # What the slowest kind's CPU adds in the time: a team ends with its last thread.
     rates = [
-        of.chain.printed["additions"] / of.chain.printed["adding_s"]
-        for of in kinds
-        if of.chain.printed.get("adding_s")
+        runs.chain.printed["additions"] / runs.chain.printed["adding_s"]
+        for runs in kinds
+        if runs.chain.printed.get("adding_s")
     ]
     amount = max(100, int(min(rates, default=1e9) * RUN_S))
     words = ("chain", "--amount", str(amount), "--threads", str(len(cpus)))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import exp, log, sqrt
 from statistics import fmean, stdev
 
-from pinstudy.runners.prove.finding import Instrument
+from pinstudy.runners.prove.proof import Instrument
 from pinstudy.runners.records.instruments import Finding
 
 REPETITIONS = (10, 30, 100)
@@ -38,7 +38,9 @@ def judge_resolution(times_s: Sequence[float]) -> Finding:
 
     The smallest differences are told with it.
     """
-    one = Instrument("resolution", "", f"{len(times_s) // 2} pairs of equal runs", ("elapsed_s",))
+    instrument = Instrument(
+        "resolution", "", f"{len(times_s) // 2} pairs of equal runs", ("elapsed_s",)
+    )
     from scipy import stats
 
     first, second = ([log(time_s) for time_s in times_s[i::2]] for i in (0, 1))
@@ -52,4 +54,4 @@ def judge_resolution(times_s: Sequence[float]) -> Finding:
     off = ""
     if differ:
         off = f"the two of each pair differ by {exp(apart) - 1:.2%}: something alternates"
-    return one.found(measured, off)
+    return instrument.found(measured, off)

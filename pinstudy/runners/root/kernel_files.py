@@ -13,7 +13,7 @@ from typing import Any
 from pinstudy.runners.host.processes import read_stats
 from pinstudy.runners.host.tree import Tree
 from pinstudy.runners.node.core_kinds.identification import DEVICE
-from pinstudy.runners.node.power_limits import POWERCAP
+from pinstudy.runners.node.power import POWERCAP
 from pinstudy.runners.node.scheduler import CACHE_AWARE, ITMT
 from pinstudy.runners.root.request import Answer, Handler, text_in
 

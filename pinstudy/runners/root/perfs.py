@@ -17,10 +17,10 @@ from typing import Any
 
 from pinstudy.base.cpulist import parse_cpulist
 from pinstudy.configs.event import BPF_FILE
+from pinstudy.runners.host.privileges import program_for_root
 from pinstudy.runners.host.processes import read_task
 from pinstudy.runners.host.supervisor import end_with_parent
 from pinstudy.runners.host.tree import Tree
-from pinstudy.runners.host.trust import program_for_root
 from pinstudy.runners.measure.energy.cores import core_command
 from pinstudy.runners.measure.perf.c2c import MODES, record_command, trial_problem
 from pinstudy.runners.measure.perf.events import perf_command, read_core_pmus

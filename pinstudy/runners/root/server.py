@@ -14,9 +14,8 @@ from pathlib import Path
 from types import FrameType
 
 from pinstudy.base.errors import ShortageError, UserError
-from pinstudy.runners.host.privileges import User, leave_session_keyring
+from pinstudy.runners.host.privileges import User, check_roots_folder, leave_session_keyring
 from pinstudy.runners.host.root_helper import read_message, send_answer
-from pinstudy.runners.host.trust import check_roots_folder
 from pinstudy.runners.root.request import Answer, Handler
 
 # Not the session's PATH: a file system of the user's may say that its files are root's.
@@ -62,8 +61,7 @@ def _handlers(answers: socket.socket, user: User, at_end: ExitStack) -> dict[str
     """Return what answers each request; `at_end` ends what they have started."""
     from pinstudy.runners.root.kernel_files import KernelFiles
     from pinstudy.runners.root.perfs import Perfs
-    from pinstudy.runners.root.scheduler import Scheduler
-    from pinstudy.runners.root.settings import UsersSettings
+    from pinstudy.runners.root.settings import Scheduler, UsersSettings
     from pinstudy.runners.settings.journal import unlock_state
 
     # The kernel kept who made the sockets: the process that asks, before it was the user's.

@@ -27,10 +27,9 @@ from pinstudy.base.folders import BY_OTHERS, OpenFolder, PlantedLinkError
 from pinstudy.base.reading import Unavailable
 from pinstudy.base.text import printable, safe_name
 from pinstudy.base.units import utc_now
-from pinstudy.runners.host.privileges import may_be_root, root_helper
+from pinstudy.runners.host.privileges import check_roots_folder, may_be_root, root_helper
 from pinstudy.runners.host.root_helper import RootHelper
 from pinstudy.runners.host.tree import BOOT_ID, Tree
-from pinstudy.runners.host.trust import check_roots_folder
 from pinstudy.runners.settings.registry import is_valid
 from pinstudy.runners.settings.setting import SettingFile
 

@@ -13,7 +13,7 @@ import re
 from pinstudy.base.reading import Unavailable
 from pinstudy.configs.settings import power_w, shown_power
 from pinstudy.runners.host.tree import Tree
-from pinstudy.runners.node.power_limits import POWERCAP, long_term_files
+from pinstudy.runners.node.power import POWERCAP, long_term_files
 from pinstudy.runners.settings.setting import WHOLE_NUMBER, Present, Setting, SettingFile, listed
 
 _PACKAGE = "package-"

@@ -19,12 +19,11 @@ from pinstudy.base.command import without_interruption
 from pinstudy.base.reading import Unavailable
 from pinstudy.base.text import one_line
 from pinstudy.configs.settings import KERNEL, PREFIX
-from pinstudy.runners.host.privileges import root_helper
+from pinstudy.runners.host.privileges import program_for_root, root_helper
 from pinstudy.runners.host.processes import CpuTime, read_cpu_time
 from pinstudy.runners.host.root_helper import RefusedError, RootHelper
 from pinstudy.runners.host.supervisor import let_go, supervised
 from pinstudy.runners.host.tree import Tree
-from pinstudy.runners.host.trust import program_for_root
 from pinstudy.runners.node.scheduler import (
     DISABLED,
     ENABLED,

@@ -26,8 +26,8 @@ from pinstudy.runners.host.software import (
     find_tools,
 )
 from pinstudy.runners.node.core_kinds.ranking import relative_speeds
-from pinstudy.runners.node.isolation import isolation_notes
 from pinstudy.runners.node.node import Node, open_node, read_state, whole_node
+from pinstudy.runners.node.scheduler import isolation_notes
 from pinstudy.runners.plan.case import Case
 from pinstudy.runners.plan.command_line import build_launch
 from pinstudy.runners.plan.engines import by_mpi, outlook

@@ -32,7 +32,7 @@ from pinstudy.runners.host.software import (
     for_programs,
 )
 from pinstudy.runners.host.tree import Tree
-from pinstudy.runners.node.node_files import save_node
+from pinstudy.runners.node.node import save_node
 from pinstudy.runners.plan.plan import Plan
 from pinstudy.runners.prove.proof import keep, keep_for_node, latest_proof
 from pinstudy.runners.records.instruments import path_beside

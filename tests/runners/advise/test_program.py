@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pinstudy.runners.advise.program import dynamic_names, inspect_program
-from pinstudy.runners.host.elf import UnreadableProgramError
+from pinstudy.runners.host.program_files import UnreadableProgramError
 from pinstudy.runners.host.software import find_program
 from tests.runners.advise.programs import elf, write_elf
 from tests.support.studies import write_program

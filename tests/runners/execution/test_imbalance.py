@@ -20,8 +20,14 @@ from pinstudy.runners.execution.execute import Harness, execute
 from pinstudy.runners.execution.imbalance import FIELDS, read_imbalance
 from pinstudy.runners.execution.witness import Ending
 from pinstudy.runners.node.topology import CoreKind
-from pinstudy.runners.placement.course import POINTS, Course, Point, quarters
-from pinstudy.runners.placement.thread_trace import Stay, ThreadTrace
+from pinstudy.runners.placement.thread_trace import (
+    POINTS,
+    Course,
+    Point,
+    Stay,
+    ThreadTrace,
+    quarters,
+)
 from pinstudy.runners.plan.launch import Launch
 from tests.runners.cases import case, observation
 from tests.support.held import looks_counted

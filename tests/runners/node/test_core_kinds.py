@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 
 from pinstudy.base.cpulist import format_cpulist
 from pinstudy.base.errors import UserError
-from pinstudy.configs.core_kinds import KIND_ORDER
 from pinstudy.runners.node.core_kinds.declared import parse_kinds
 from pinstudy.runners.node.discovery import read_topology
-from pinstudy.runners.node.topology import Topology, topology_json
+from pinstudy.runners.node.topology import KIND_ORDER, Topology, topology_json
 from tests.support.machines import (
     AMD_ZEN4,
     AMD_ZEN5,

@@ -10,9 +10,8 @@ import pytest
 from msgspec import to_builtins
 
 from pinstudy.base.decoding import decoded
-from pinstudy.runners.node.instruction_sets import flags_of
-from pinstudy.runners.node.node import Node, open_node, read_state
-from pinstudy.runners.node.node_files import save_node, save_picture
+from pinstudy.runners.node.cpuinfo import flags_of
+from pinstudy.runners.node.node import Node, open_node, read_state, save_node, save_picture
 from pinstudy.runners.records.node_file import NodeFile
 from tests.runners.fake_commands import install
 from tests.support.machines import INTEL, PSTATE, policy

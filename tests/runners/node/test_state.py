@@ -17,7 +17,7 @@ from pinstudy.runners.node.cpufreq import (
     read_cpufreq,
 )
 from pinstudy.runners.node.node import open_node, read_state, state_changes
-from pinstudy.runners.node.power_supply import read_power_supply
+from pinstudy.runners.node.power import read_power_supply
 from tests.support.machines import INTEL, policy
 from tests.support.power_supplies import add_supply, plug_in, unplug
 from tests.support.trees import CPU, Machine, build_tree, singles, write

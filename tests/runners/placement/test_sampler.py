@@ -15,11 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pinstudy.runners.execution.execute import Harness, execute
-from pinstudy.runners.placement.libraries import MAX_PROCESSES, LoadedLibraries
 from pinstudy.runners.placement.sampler import (
     LAST_LOOK_S,
+    MAX_PROCESSES,
     MAX_STAYS,
     TURN_S,
+    LoadedLibraries,
     Pace,
     PlacementSampler,
 )

@@ -7,7 +7,7 @@ from typing import Any
 
 from pinstudy.runners.node.topology import CoreKind
 from pinstudy.runners.prove.bench import Seen
-from pinstudy.runners.prove.counting import OfKind
+from pinstudy.runners.prove.counting import KindRuns
 from pinstudy.runners.records.perf.counters import read_counters
 from pinstudy.runners.records.perf.output import parse_perf_output
 
@@ -66,12 +66,12 @@ def chain(pmu: str, seconds: float = 1.0, ghz: float | None = None) -> Seen:
     return seen(on_ns, counts, printed)
 
 
-def of_kind(pmu: str, of_chain: Seen | None = None, kernel_ghz: float | None = None) -> OfKind:
+def of_kind(pmu: str, of_chain: Seen | None = None, kernel_ghz: float | None = None) -> KindRuns:
     """Return the runs on a kind: an empty one of 0.1 ms, and additions."""
     kind = P if pmu == "cpu_core" else E
     empty = chain(pmu, 1e-4)
     khz = None if kernel_ghz is None else kernel_ghz * 1e6
-    return OfKind(
+    return KindRuns(
         kind, kind.cpus[0], kind.cpus[-1], empty, of_chain or started(chain(pmu), empty), (), khz
     )
 

@@ -13,7 +13,7 @@ from pinstudy.runners.node.topology import Cache
 from pinstudy.runners.prove.bench import Seen
 from pinstudy.runners.prove.counting import (
     EVENTS_AT_ONCE,
-    OfKind,
+    KindRuns,
     far_bytes,
     judge_cycles,
     judge_frequency,
@@ -52,7 +52,7 @@ def multiplied(run: Seen, event: str, factor: float) -> Seen:
 
 
 @pytest.mark.parametrize("honest", BOTH, ids=lambda honest: honest.kind.name)
-def test_honest_counters_of_each_kind_are_ok(honest: OfKind) -> None:
+def test_honest_counters_of_each_kind_are_ok(honest: KindRuns) -> None:
     assert state(judge_instructions(honest)) == ("ok", "")
     assert state(judge_cycles(honest)) == ("ok", "")
     frequency, kernel = judge_frequency(honest)

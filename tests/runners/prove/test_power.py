@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from pinstudy.runners.prove.bench import Seen
-from pinstudy.runners.prove.heat import judge_heat
 from pinstudy.runners.prove.power import (
     LOADS,
     TIMES_S,
@@ -17,6 +16,7 @@ from pinstudy.runners.prove.power import (
     Loads,
     judge_cores,
     judge_energy,
+    judge_heat,
     judge_kinds,
 )
 from pinstudy.runners.records.instruments import Finding

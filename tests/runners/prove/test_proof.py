@@ -13,8 +13,15 @@ from scipy import stats
 
 from pinstudy.base.errors import StudyError
 from pinstudy.runners.node.node import Node, open_node
-from pinstudy.runners.prove.finding import Instrument, beyond, confirmed
-from pinstudy.runners.prove.proof import keep, keep_for_node, latest_proof, new_proof
+from pinstudy.runners.prove.proof import (
+    Instrument,
+    beyond,
+    confirmed,
+    keep,
+    keep_for_node,
+    latest_proof,
+    new_proof,
+)
 from pinstudy.runners.prove.resolution import judge_resolution, smallest_difference
 from pinstudy.runners.records.instruments import FILE_NAME, Finding, read_proof
 from tests.support.ordinary_user import user_without_account

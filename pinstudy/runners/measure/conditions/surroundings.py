@@ -28,7 +28,7 @@ from pinstudy.runners.measure.conditions.temperature import Thermometer
 from pinstudy.runners.measure.conditions.throttling import QuotaMeter, ThrottleMeter
 from pinstudy.runners.measure.meter import Meters
 from pinstudy.runners.node.node import Node
-from pinstudy.runners.node.power_limits import LONG_TERM, limits_by_domain, read_power_limits
+from pinstudy.runners.node.power import LONG_TERM, limits_by_domain, read_power_limits
 from pinstudy.runners.node.topology import with_siblings
 
 LOADAVG = "/proc/loadavg"

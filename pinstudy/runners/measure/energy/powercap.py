@@ -19,7 +19,7 @@ from pathlib import Path
 from pinstudy.base.reading import Reading, Unavailable, known
 from pinstudy.runners.host.tree import Tree
 from pinstudy.runners.node.cpuinfo import first_block
-from pinstudy.runners.node.power_limits import POWERCAP
+from pinstudy.runners.node.power import POWERCAP
 from pinstudy.runners.records.energy import DOMAINS, domain_fields
 
 # Twice the long-term power limit of the hottest packages on sale (500 W).

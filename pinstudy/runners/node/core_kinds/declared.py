@@ -13,8 +13,7 @@ from collections.abc import Iterable
 from pinstudy.base.cpulist import format_cpulist, parse_cpulist
 from pinstudy.base.errors import UserError
 from pinstudy.base.text import unknown_word
-from pinstudy.configs.core_kinds import KIND_ORDER
-from pinstudy.runners.node.topology import CoreKind
+from pinstudy.runners.node.topology import KIND_ORDER, CoreKind
 
 _EXAMPLE = "write --kinds P=0-7,E=8-23"
 

@@ -14,12 +14,11 @@ from collections.abc import Iterable
 
 from pinstudy.base.cpulist import cpulists_by_value, format_cpulist, parse_cpulist
 from pinstudy.base.reading import Unavailable
-from pinstudy.configs.core_kinds import KIND_ORDER
 from pinstudy.runners.node import cpuinfo
 from pinstudy.runners.node.core_kinds.finding import INTEL, Finding, NodeView, atom_kinds, one_kind
 from pinstudy.runners.node.core_kinds.ranking import ranked_kinds
 from pinstudy.runners.node.cpufreq import CPUS
-from pinstudy.runners.node.topology import CoreKind
+from pinstudy.runners.node.topology import KIND_ORDER, CoreKind
 
 DEVICE = "/dev/cpu/{}/cpuid"
 # Intel SDM vol. 2A, CPUID: leaf 7, EDX bit 15: hybrid part; leaf 1AH, EAX 31:24: core type.

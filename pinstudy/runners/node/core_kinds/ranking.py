@@ -21,11 +21,10 @@ from typing import TypeVar
 
 from pinstudy.base.cpulist import format_cpulist
 from pinstudy.base.reading import Unavailable
-from pinstudy.configs.core_kinds import KIND_ORDER
 from pinstudy.runners.host.tree import Tree
 from pinstudy.runners.node.core_kinds.finding import Finding, NodeView, atom_kinds, one_kind
 from pinstudy.runners.node.cpufreq import CPUS, policy_directories
-from pinstudy.runners.node.topology import CoreKind
+from pinstudy.runners.node.topology import KIND_ORDER, CoreKind
 
 CAPACITY, HIGHEST_PERF = "cpu_capacity", "acpi_cppc/highest_perf"
 MAX_FREQ, _BASE_FREQ = "cpuinfo_max_freq", "base_frequency"

@@ -18,7 +18,7 @@ from pinstudy.base.text import first_of
 from pinstudy.runners.node import cpuinfo
 from pinstudy.runners.node.core_kinds.finding import Finding, NodeView
 from pinstudy.runners.node.core_kinds.ranking import ranked_kinds
-from pinstudy.runners.node.instruction_sets import flags_of
+from pinstudy.runners.node.cpuinfo import flags_of
 
 _ISA = ("hart isa", "isa")
 _PREFIX = "rv"

@@ -13,9 +13,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import ClassVar
 
 from pinstudy.base.cpulist import format_cpulist
-from pinstudy.configs.mapping import Mapping
+from pinstudy.configs.mapping import Mapping, places_of
 from pinstudy.configs.mechanisms import NAMED
-from pinstudy.configs.places import places_of
 from pinstudy.runners.node.topology import ATOM, CORE, Topology, sharing
 from pinstudy.runners.plan.case import Case
 from pinstudy.runners.plan.mechanisms.base import WITHOUT_OPENMP, Mechanism, Places, instead
