@@ -14,8 +14,7 @@ from pathlib import Path
 
 import click
 
-from benchmarks.lib.machine import describe_machine
-from benchmarks.lib.results import keep, section
+from benchmarks.lib.results import describe_machine, keep, section
 
 ROOT = Path(__file__).resolve().parent.parent
 # The exit status of a benchmark whose numbers are outside their bounds.
@@ -29,7 +28,6 @@ class Benchmark:
 
     title: str
     module: str
-    is_markdown: bool = True
 
 
 BENCHMARKS = {
@@ -39,8 +37,8 @@ BENCHMARKS = {
     "detection": Benchmark("Differences that are found", "benchmarks.detection"),
     "load": Benchmark("Many runs, cases and shards", "benchmarks.load"),
     "fidelity": Benchmark("Our own programs beside the originals", "benchmarks.fidelity"),
-    "tables": Benchmark("Tables of many records", "benchmarks.tables_speed", is_markdown=False),
-    "latency": Benchmark("pingpong beside its peer", "benchmarks.latency_peer", is_markdown=False),
+    "tables": Benchmark("Tables of many records", "benchmarks.tables_speed"),
+    "latency": Benchmark("pingpong beside its peer", "benchmarks.latency_peer"),
 }
 
 
@@ -76,7 +74,7 @@ def run_all(names: Sequence[str], options: Sequence[str] = ()) -> int:
         status, printed = run(benchmark, options)
         failed += 1 if status else 0
         if status in (0, BOUND_NOT_HELD):
-            keep(RESULTS, benchmark.title, section(machine, printed, benchmark.is_markdown), order)
+            keep(RESULTS, benchmark.title, section(machine, printed), order)
     return failed
 
 

@@ -1,21 +1,16 @@
-"""How fast and lean `pinstudy tables` is, beside two peers that only parse the same records.
-
-So is `pinstudy report` beside the tables: it draws, tests and has a size.
+"""How fast and lean `pinstudy tables` and `pinstudy report` are on many records.
 
 Records are like those of a hybrid CPU's runs: counters of two PMUs, eight threads, some fields that
-were not measured; about 6 KB each. Every program runs on the same files as a process of its own, so
-that imports count: seconds from start to end, seconds of CPU (what else runs here does not count in
-these), peak resident memory, and pinstudy's CPU time as a multiple of the peer's.
+were not measured; about 6 KB each. Every command runs as a process of its own, so that imports
+count: seconds from start to end, seconds of CPU (what else runs here does not count in these), and
+peak resident memory.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
-import shutil
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
@@ -23,19 +18,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import click
+
+from benchmarks.lib.tables import table
 from pinstudy.runners.records.line import sealed
 from pinstudy.runners.records.record import SCHEMA
 
 ROOT = Path(__file__).resolve().parent.parent
 RUNS_PER_SHARD = 100_000
-# Measured here; for the check of free space only.
-BYTES_PER_RECORD = 6500
 # Records, and runs of a case: the usual shape, and the one with most cases.
 SHAPES = ((1000, 100), (1000, 10), (100_000, 100), (100_000, 10))
-# Seconds and MB that pinstudy is to stay under, on 2 cores of 2024.
-LIMITS = {1000: (2, 1000), 100_000: (6, 1000)}
-# Those of the report, whose file has at most so many MB.
-REPORT_LIMITS = {1000: (4, 3), 100_000: (10, 3)}
+# What pinstudy is to stay under on 2 cores of 2024, by records.
+LIMITS = {
+    1000: {"tables": "2 s, 1000 MB", "report": "4 s, a file of 3 MB"},
+    100_000: {"tables": "6 s, 1000 MB", "report": "10 s, a file of 3 MB"},
+}
 # Of each mapping the selection, the binding, its mechanism and the CPUs.
 MAPPINGS = {
     "unpinned": ("all", "none", "none", "0-23"),
@@ -43,23 +40,6 @@ MAPPINGS = {
     "pcores-pin": ("pcores", "pin", "OMP_PLACES", "0-7"),
     "ecores-set": ("ecores", "set", "taskset", "8-15"),
     "ecores-pin": ("ecores", "pin", "OMP_PLACES", "8-15"),
-}
-PEERS = {
-    "json.loads of each line": """\
-import json, sys
-for name in sys.argv[1:]:
-    with open(name, "rb") as stream:
-        for line in stream:
-            json.loads(line)
-""",
-    "pandas.read_json in chunks": """\
-import sys
-import pandas
-for name in sys.argv[1:]:
-    with pandas.read_json(name, lines=True, chunksize=2000) as chunks:
-        for chunk in chunks:
-            chunk["elapsed_s"].mean()
-""",
 }
 
 
@@ -70,9 +50,6 @@ class Cost:
     seconds: float
     cpu_s: float
     peak_mb: float
-
-    def __str__(self) -> str:
-        return f"{self.seconds:8.2f} s {self.cpu_s:8.2f} s CPU {self.peak_mb:7.0f} MB"
 
 
 def write_records(folder: Path, runs: int, per_case: int) -> None:
@@ -272,68 +249,27 @@ def cost_of(command: Sequence[str | Path]) -> Cost:
     return Cost(seconds, used.ru_utime + used.ru_stime, used.ru_maxrss * 1024 / 1e6)
 
 
-def measure(runs: int, per_case: int) -> None:
-    """Print the cost of tables of `runs` records, and of the peers on the same files."""
+def measure(runs: int, per_case: int) -> Iterator[list[str]]:
+    """Yield the costs of tables and report of `runs` records, and the size of the report."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_records(folder, runs, per_case)
-        shards = sorted((folder / "records").glob("*.jsonl"))
-        size_gb = sum(shard.stat().st_size for shard in shards) / 1e9
-        print(f"\n{runs} records, {per_case} of each case, {size_gb:.3f} GB")
-        ours = cost_of([ROOT / "bin" / "pinstudy", "tables", folder])
-        seconds, megabytes = LIMITS.get(runs, (None, None))
-        limit = f"   limits: {seconds} s, {megabytes} MB" if seconds else ""
-        print(f"{'pinstudy tables':28} {ours}{limit}", flush=True)
-        for peer, code in PEERS.items():
-            cost = cost_of([sys.executable, "-c", code, *shards])
-            ratio = ours.cpu_s / cost.cpu_s
-            print(f"{peer:28} {cost}   pinstudy: {ratio:.2f} times as much CPU", flush=True)
-        if runs in REPORT_LIMITS:
-            _measure_report(folder, *REPORT_LIMITS[runs])
+        for command, limit in LIMITS[runs].items():
+            cost = cost_of([ROOT / "bin" / "pinstudy", command, folder])
+            numbers = f"{cost.seconds:.2f}", f"{cost.cpu_s:.2f}", f"{cost.peak_mb:.0f}"
+            file = folder / "report.html"
+            file_mb = f"{file.stat().st_size / 1e6:.1f}" if file.exists() else ""
+            yield [command, str(runs), str(per_case), *numbers, file_mb, limit]
 
 
-def _measure_report(folder: Path, seconds: int, megabytes: int) -> None:
-    cost = cost_of([ROOT / "bin" / "pinstudy", "report", folder])
-    file_mb = (folder / "report.html").stat().st_size / 1e6
-    limits = f"limits: {seconds} s, {megabytes} MB"
-    print(f"{'pinstudy report':28} {cost}   a file of {file_mb:.1f} MB; {limits}", flush=True)
-
-
-def has_room(runs: int) -> bool:
-    """Return whether the records fit into the temporary folder; print a line if not."""
-    folder = tempfile.gettempdir()
-    free_gb = shutil.disk_usage(folder).free / 1e9
-    # As much again stays free for other programs.
-    needed_gb = 2 * runs * BYTES_PER_RECORD / 1e9
-    if free_gb < needed_gb:
-        print(
-            f"\n{runs} records: left out, because {folder} has {free_gb:.1f} GB free and not "
-            f"{needed_gb:.1f}; name another folder with TMPDIR"
-        )
-    return free_gb >= needed_gb
-
-
-def _shape(text: str) -> tuple[int, int]:
-    runs, _, per_case = text.partition("/")
-    return int(runs), int(per_case or 100)
-
-
-def main() -> None:
-    """Print the costs of every shape."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "shapes",
-        nargs="*",
-        type=_shape,
-        default=SHAPES,
-        metavar="RUNS/PER_CASE",
-        help="records, and runs of each case (default: "
-        + " ".join(f"{runs}/{per_case}" for runs, per_case in SHAPES)
-        + ")",
-    )
-    for runs, per_case in parser.parse_args().shapes:
-        if has_room(runs):
-            measure(runs, per_case)
+@click.command()
+@click.option("--most", default=100_000, show_default=True, help="Of no more records than these.")
+def main(most: int) -> None:
+    """Print the costs of every number of records and of runs of a case."""
+    shapes = [(runs, per_case) for runs, per_case in SHAPES if runs <= most]
+    rows = [row for shape in shapes for row in measure(*shape)]
+    header = ("command", "records", "of a case", "s", "CPU s", "peak MB", "file MB", "at most")
+    click.echo(table(header, rows))
 
 
 if __name__ == "__main__":

@@ -17,12 +17,10 @@ from pathlib import Path
 
 import click
 
-from benchmarks.cost.pinstudy_tool import PINSTUDY, pinstudies
 from benchmarks.cost.rounds import Cost, cost_of_kernel
-from benchmarks.cost.tools import Tool, peers, versions
+from benchmarks.cost.tools import PINSTUDY, Tool, peers, pinstudies, versions
 from benchmarks.lib.kernel import Kernel, read_spans
-from benchmarks.lib.medians import estimate
-from benchmarks.lib.tables import table
+from benchmarks.lib.tables import estimate, table
 from benchmarks.tables_speed import write_records
 
 BARE, PEER, OURS = "bare", "perf stat", "pinstudy"

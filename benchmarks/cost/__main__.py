@@ -11,11 +11,19 @@ from pathlib import Path
 
 import click
 
-from benchmarks.cost import report
 from benchmarks.cost.attention import Attention, Meeting
-from benchmarks.cost.pinstudy_tool import Pinstudy, pinstudies
-from benchmarks.cost.rounds import PROGRAMS, Rounds
-from benchmarks.cost.tools import Tool, peers, versions
+from benchmarks.cost.rounds import (
+    BARE,
+    PROGRAMS,
+    RUNS,
+    Rounds,
+    added,
+    added_as_used,
+    bias,
+    ratios,
+    used_meanwhile,
+)
+from benchmarks.cost.tools import Pinstudy, Tool, peers, pinstudies, versions
 from benchmarks.lib.kernel import Kernel
 
 WATCHED_S = 1.0
@@ -47,7 +55,7 @@ def watch(
 def show(rounds: Rounds, watched: tuple[dict[str, list[Attention]], ...]) -> None:
     """Print all tables, each with what its numbers are."""
     names = [tool.name for tool in rounds.tools]
-    beside = [name for name in names if name != report.BARE]
+    beside = [name for name in names if name != BARE]
     ours = "pinstudy"
     others = [name for name in names if not name.startswith(ours)]
     programs = ", ".join(
@@ -62,24 +70,24 @@ def show(rounds: Rounds, watched: tuple[dict[str, list[Attention]], ...]) -> Non
         "next one's, less what that takes without any tool. Of `true`: what each further run "
         "takes, less the same without a tool. pinstudy starts a perf for each run, whose cost is "
         "in its own.",
-        report.added(rounds.costs, beside),
-        f"### Added to each run when a tool makes {report.RUNS}, ms\n\nThe same with the tool's "
+        added(rounds.costs, beside),
+        f"### Added to each run when a tool makes {RUNS}, ms\n\nThe same with the tool's "
         "start and end divided among the runs: of pinstudy the plan and the tables, without "
         "verdict and report (`--no-report`).",
-        report.added_as_used(rounds.costs, beside),
+        added_as_used(rounds.costs, beside),
         "### Time of a run under pinstudy / under the tool\n\nThe program's own time and what is "
         "between two runs, start and end of the tool left aside.",
-        report.ratios(rounds.costs, ours, others),
+        ratios(rounds.costs, ours, others),
         "### Bias of the reported time, ms\n\nThe mean time that the tool reports, less the mean "
         "of the program's own clock in the same runs (`main`'s first to last line). The rest of "
         "the program's life is in it for every tool: its loading and its end, and how late the "
         "tool learns of that. pinstudy reports `elapsed_s`, perf `duration_time`, hyperfine "
         "`times`, pyperf its values.",
-        report.bias(rounds.costs, names),
+        bias(rounds.costs, names),
         f"### What the tool uses while the program runs for {WATCHED_S:g} s\n\nAll of the tool's "
         "processes but the program, between the first and the last step of its work, read from "
         "the kernel; beside it what pinstudy tells of itself in the record (`harness`).",
-        report.used_meanwhile(*watched),
+        used_meanwhile(*watched),
     )
     click.echo("\n\n".join(sections))
 

@@ -14,8 +14,17 @@ from pathlib import Path
 import click
 
 from benchmarks.__main__ import BOUND_NOT_HELD
-from benchmarks.fidelity.counted import MissingError, build_counter
-from benchmarks.fidelity.figures import Figure, Program, Row, compare, lu, lulesh, mandelbrot
+from benchmarks.fidelity.figures import (
+    Figure,
+    MissingError,
+    Program,
+    Row,
+    build_counter,
+    compare,
+    lu,
+    lulesh,
+    mandelbrot,
+)
 from benchmarks.lib.tables import table
 from pinstudy.runners.host.software import ORIGINALS, description_of
 

@@ -13,8 +13,7 @@ import click
 
 from benchmarks.lib.tables import table
 from benchmarks.noise import races, shapes, simulate
-from benchmarks.noise.candidates import CANDIDATES
-from benchmarks.noise.simulate import Pair, Truth, grid
+from benchmarks.noise.simulate import CANDIDATES, Pair, Truth, grid
 
 SEED = 20
 # Resampling takes a hundred times as long: it gets fewer studies, by this factor.

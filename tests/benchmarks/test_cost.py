@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.cost import report
+from benchmarks.cost import rounds
 from benchmarks.cost.attention import Attention, difference, read_uses
 from benchmarks.cost.rounds import PROGRAMS, Cost, cost_of_kernel, cost_of_true
 from benchmarks.cost.tools import (
@@ -110,9 +110,9 @@ def test_tables_compare_within_rounds_and_not_across() -> None:
         for program in PROGRAMS
         for name, a_run in (("bare", 0.001), ("ours", 0.004))
     }
-    row = report.ratios(costs, "ours", ["bare"]).splitlines()[-1]
+    row = rounds.ratios(costs, "ours", ["bare"]).splitlines()[-1]
     assert [cell.strip() for cell in row.split("|")[1:3]] == ["bare", "4.000"]
-    row = report.added(costs, ["ours"]).splitlines()[-1]
+    row = rounds.added(costs, ["ours"]).splitlines()[-1]
     # 3 ms and 30 ms.
     assert [cell.strip() for cell in row.split("|")[1:3]] == ["ours", "16.50"]
 

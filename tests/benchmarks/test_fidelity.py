@@ -8,14 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.fidelity.counted import (
+from benchmarks.fidelity.figures import (
     Counts,
+    Figure,
+    Program,
     build_counter,
+    compare,
     counts_of,
     instructions_of,
     resources_of,
+    within,
 )
-from benchmarks.fidelity.figures import Figure, Program, compare, within
 from tests.support.tools import need_tool
 
 # Three regions, one a loop by the runtime's schedule, two barriers a thread in all; five pieces

@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 
 from benchmarks.noise import shapes as noise
 from benchmarks.noise import simulate
-from benchmarks.noise.candidates import CANDIDATES
 from benchmarks.noise.shapes import EXPONENTIAL, LOGNORMAL, NORMAL1, NORMAL2, QUIET, SLOW3, SLOW10
-from benchmarks.noise.simulate import Pair
+from benchmarks.noise.simulate import CANDIDATES, Pair
 from pinstudy.analysis.answer import MARGIN
 from pinstudy.analysis.statistics.decision import Look, Outcome, decide, holm
 from pinstudy.analysis.statistics.difference import Difference
