@@ -56,7 +56,7 @@ from pinstudy.runners.node.power import read_power_limits
 from pinstudy.runners.records.perf.output import parse_perf_output
 from pinstudy.runners.records.perf.scaling import undo_scaling
 from pinstudy.runners.settings.journal import STUDY, Journal
-from pinstudy.runners.vm.protocol import read_observation
+from pinstudy.runners.vm.guest import read_observation
 from tests.fuzz.scenes import APP, SCENES, SITE
 from tests.fuzz.scenes import STUDY as STUDY_TEXT
 from tests.runners.advise.programs import elf

@@ -18,7 +18,7 @@ from pinstudy.configs.mapping import UNPINNED
 from pinstudy.configs.mapping import Mapping as CpuMapping
 from pinstudy.runners.node.topology import Topology
 from pinstudy.runners.plan.case import Case
-from pinstudy.runners.plan.mechanism import check_count, check_mechanism, choose_mechanism
+from pinstudy.runners.plan.command_line import check_count, check_mechanism, choose_mechanism
 from pinstudy.runners.plan.selection import (
     CannotMapError,
     check_balanced,

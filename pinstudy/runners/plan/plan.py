@@ -21,10 +21,15 @@ from pinstudy.configs.variables import SetVariable, merged
 from pinstudy.runners.host.software import is_own, not_found
 from pinstudy.runners.node.topology import Topology
 from pinstudy.runners.plan.case import Case, Engine, SkippedCase
-from pinstudy.runners.plan.command_line import FALLBACK_SCHEDULE, build_launch
+from pinstudy.runners.plan.command_line import (
+    FALLBACK_SCHEDULE,
+    build_launch,
+    check_count,
+    check_mechanism,
+    choose_mechanism,
+)
 from pinstudy.runners.plan.engines import tables_of
 from pinstudy.runners.plan.launch import Launch
-from pinstudy.runners.plan.mechanism import check_count, check_mechanism, choose_mechanism
 from pinstudy.runners.plan.mechanisms import mechanism_of
 from pinstudy.runners.plan.runs import PlannedRun, booted_times, plan_groups
 from pinstudy.runners.plan.selection import CannotMapError, check_balanced

@@ -3,6 +3,10 @@
 QEMU is the child of a supervisor (pinstudy/runners/host/supervisor.py), so it does not outlive this
 process. It inherits all its inputs as descriptors: kernel and initramfs are in memory, QMP and the
 agent's line are socket pairs. It has no network and no vhost device.
+
+Host and guest exchange JSON objects, one per line: the host sends a run's launch, the guest its
+observation. QEMU's own protocol (QMP) is for its CPUs: it greets, answers each command, and reports
+events at any time (QEMU documentation, QEMU Machine Protocol Specification).
 """
 
 from __future__ import annotations
@@ -20,16 +24,66 @@ from typing import Any
 
 from pinstudy.base.channel import Channel, ChannelError
 from pinstudy.base.cpulist import format_cpulist
+from pinstudy.base.decoding import complete
 from pinstudy.base.folders import OpenFolder
 from pinstudy.base.text import one_line
 from pinstudy.configs.study import Vm
+from pinstudy.runners.execution.execute import Observation
 from pinstudy.runners.execution.witness import LaunchError
 from pinstudy.runners.host.supervisor import let_go, supervised
 from pinstudy.runners.plan.engines.guest import Vcpus
 from pinstudy.runners.vm.agent import PORT
 from pinstudy.runners.vm.host import START, GuestHost
-from pinstudy.runners.vm.protocol import greet_qemu, start_cpus
 from pinstudy.runners.vm.vcpus import Placing, place
+
+# QEMU answers at once, unless it hangs.
+QEMU_LIMIT_S = 60.0
+
+
+def read_observation(message: object) -> Observation:
+    """Return the observation of a message; raises ChannelError when it holds none."""
+    try:
+        observed = complete(message, Observation)
+    except ValueError as error:
+        raise ChannelError(f"sent no observation: {error}") from error
+    if observed.teams or observed.facts or any(trace.team for trace in observed.threads):
+        raise ChannelError("sent ranks of MPI, which no guest starts")
+    return observed
+
+
+def greet_qemu(channel: Channel) -> dict[int, int]:
+    """Return the host's thread of each virtual CPU, by its number, of a QEMU that waits (-S).
+
+    Raises ChannelError when QEMU is gone, or says anything else than the answers.
+    """
+    _receive(channel, "QMP")
+    _request(channel, "qmp_capabilities")
+    cpus = _request(channel, "query-cpus-fast")
+    try:
+        return {int(cpu["cpu-index"]): int(cpu["thread-id"]) for cpu in cpus}
+    except (KeyError, TypeError, ValueError) as error:
+        raise ChannelError(f"told no threads of its CPUs: {error!r}") from error
+
+
+def start_cpus(channel: Channel) -> None:
+    """Start the CPUs of a QEMU that was greeted; raises ChannelError as `greet_qemu` does."""
+    _request(channel, "cont")
+
+
+def _request(channel: Channel, command: str) -> Any:  # noqa: ANN401 - whatever QEMU says
+    channel.send({"execute": command})
+    return _receive(channel, "return")
+
+
+def _receive(channel: Channel, key: str) -> Any:  # noqa: ANN401 - whatever QEMU says
+    """Return the value of `key` in QEMU's next message that is no event."""
+    while message := channel.receive(QEMU_LIMIT_S):
+        if key in message:
+            return message[key]
+        if "event" not in message:
+            raise ChannelError(f"said {one_line(str(message))}")
+    raise ChannelError(f"did not answer within {QEMU_LIMIT_S:g} s")
+
 
 # Time that a boot may take, and the agent besides the program; an emulated agent needs seconds.
 ANSWER_LIMIT_S = 120.0

@@ -26,8 +26,7 @@ from pinstudy.runners.placement.sampler import Pace
 from pinstudy.runners.placement.thread_placement import Proof
 from pinstudy.runners.plan.case import Case
 from pinstudy.runners.plan.launch import Launch
-from pinstudy.runners.vm.guest import ANSWER_LIMIT_S, Guest
-from pinstudy.runners.vm.protocol import read_observation
+from pinstudy.runners.vm.guest import ANSWER_LIMIT_S, Guest, read_observation
 from pinstudy.runners.vm.vcpus import VcpuSampler
 
 # The agent sends `alive` about once a second. In emulated guests on a shared host its first looks

@@ -13,7 +13,7 @@ from pinstudy.configs.app import App, Build, OwnPlacement
 from pinstudy.configs.mapping import Mapping
 from pinstudy.configs.mechanisms import KNOWN
 from pinstudy.runners.node.topology import CoreKind, Topology
-from pinstudy.runners.plan.mechanism import check_mechanism, choose_mechanism
+from pinstudy.runners.plan.command_line import check_mechanism, choose_mechanism
 from pinstudy.runners.plan.mechanisms import MECHANISMS, mechanism_of
 from pinstudy.runners.plan.selection import CannotMapError
 from tests.runners.cases import DEMO, case

@@ -22,7 +22,7 @@ from pinstudy.runners.prove.proof import (
     latest_proof,
     new_proof,
 )
-from pinstudy.runners.prove.resolution import judge_resolution, smallest_difference
+from pinstudy.runners.prove.prove import judge_resolution, smallest_difference
 from pinstudy.runners.records.instruments import FILE_NAME, Finding, read_proof
 from tests.support.ordinary_user import user_without_account
 from tests.support.trees import CPU, build_tree

@@ -27,13 +27,15 @@ from pinstudy.runners.execution.witness import Ending
 from pinstudy.runners.measure.conditions.cpu_time import HarnessCost
 from pinstudy.runners.placement.thread_trace import Stay, ThreadTrace
 from pinstudy.runners.plan.launch import Launch
-from pinstudy.runners.vm.guest import GuestPlan, console_problem, qemu_command
-from pinstudy.runners.vm.host import START, GuestHost, Kernel
-from pinstudy.runners.vm.protocol import (
+from pinstudy.runners.vm.guest import (
+    GuestPlan,
+    console_problem,
     greet_qemu,
+    qemu_command,
     read_observation,
     start_cpus,
 )
+from pinstudy.runners.vm.host import START, GuestHost, Kernel
 from pinstudy.runners.vm.run import CLOCK_READINGS, ClockReading, compare_clocks, read_clock
 
 EMULATED = "no vmx or svm in /proc/cpuinfo"
@@ -383,7 +385,7 @@ def test_a_message_that_lacks_a_part_breaks_the_line() -> None:
 
 
 def test_a_qemu_that_hangs_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pinstudy.runners.vm.protocol.QEMU_LIMIT_S", 0.0)
+    monkeypatch.setattr("pinstudy.runners.vm.guest.QEMU_LIMIT_S", 0.0)
     ours, theirs = socket.socketpair()
     with ours, theirs, pytest.raises(ChannelError, match="did not answer within 0 s"):
         greet_qemu(Channel(ours.fileno()))
