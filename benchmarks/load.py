@@ -170,11 +170,11 @@ def submit(study: Path, results: Path, case_ids: Sequence[str], runs: int) -> No
 def divide(records: Path, into: Path, shards: int) -> None:
     """Copy the records into `shards` shards, as attempts of one node would write them."""
     into.mkdir(parents=True)
-    each = -(-sum(1 for _ in _lines(records)) // shards)
+    in_a_shard = -(-sum(1 for _ in _lines(records)) // shards)
     lines = _lines(records)
     for attempt in range(1, shards + 1):
         with (into / f"node-{attempt:04d}.jsonl").open("wb") as shard:
-            shard.writelines(islice(lines, each))
+            shard.writelines(islice(lines, in_a_shard))
 
 
 def _lines(records: Path) -> Iterator[bytes]:

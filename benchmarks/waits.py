@@ -67,7 +67,7 @@ def runs_table(rounds: Sequence[Round]) -> str:
         (f"each of {RUNS} runs, start and end of the tool in it", Round.of_ten_ms),
         ("each further run", Round.further_ms),
     ):
-        ours, peer = ([value(of, name) for of in rounds] for name in (OURS, PEER))
+        ours, peer = ([value(made, name) for made in rounds] for name in (OURS, PEER))
         ratios = [a / b for a, b in zip(ours, peer, strict=True)]
         beyond = [a - b for a, b in zip(ours, peer, strict=True)]
         parts = (ours, 1), (peer, 1), (ratios, 2), (beyond, 1)
@@ -108,8 +108,8 @@ def commands_table(times: int, folder: Path) -> tuple[str, dict[str, float]]:
 
 def broken_bounds(rounds: Sequence[Round], took_s: dict[str, float]) -> list[str]:
     """Return a line for each bound that is not held."""
-    of_ten = estimate(of.of_ten_ms(OURS) for of in rounds).median
-    beyond = estimate(of.further_ms(OURS) - of.further_ms(PEER) for of in rounds).median
+    of_ten = estimate(made.of_ten_ms(OURS) for made in rounds).median
+    beyond = estimate(made.further_ms(OURS) - made.further_ms(PEER) for made in rounds).median
     found = [
         (f"each of {RUNS} runs", of_ten, MOST_A_RUN_MS, "ms"),
         ("each further run, more than perf stat", beyond, MOST_BEYOND_PERF_MS, "ms"),

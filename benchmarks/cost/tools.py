@@ -116,11 +116,11 @@ class Peer:
 
     def use(self, command: Sequence[str], runs: int) -> Used:
         """Run the command `runs` times."""
-        each = 1 if self.one_a_run else runs
+        in_a_use = 1 if self.one_a_run else runs
         reports = []
         began_s = time.monotonic()
-        for _ in range(runs // each):
-            run_quietly(self.line(command, each))
+        for _ in range(runs // in_a_use):
+            run_quietly(self.line(command, in_a_use))
             reports.append(self.output.read_text(encoding="utf-8"))
         ended_s = time.monotonic()
         return Used(began_s, ended_s, tuple(s for text in reports for s in self.reported(text)))

@@ -213,7 +213,7 @@ def timed(
 
 
 def _a_cycle(
-    counter: Path, edge: int, threads: int, of: Callable[[Counts], float]
+    counter: Path, edge: int, threads: int, count: Callable[[Counts], float]
 ) -> Callable[[Program], float]:
     """Return the count `of` a cycle of Lulesh, as the difference that ten more cycles make."""
 
@@ -222,7 +222,7 @@ def _a_cycle(
             counts_of(program.command(f"-s {edge} -i {cycles}"), threads, counter)
             for cycles in (10, 20)
         )
-        return (of(many) - of(few)) / 10
+        return (count(many) - count(few)) / 10
 
     return measure
 

@@ -80,7 +80,7 @@ def typical_ratio(a: Noise, b: Noise) -> float:
 def mean_ratio(a: Noise, b: Noise) -> float:
     """Return the log ratio of the mean times."""
     rng = np.random.default_rng(0)
-    means = [float(np.mean(np.exp(of.sample(rng, (4_000_000,))))) for of in (a, b)]
+    means = [float(np.mean(np.exp(noise.sample(rng, (4_000_000,))))) for noise in (a, b)]
     return log(means[0] / means[1])
 
 

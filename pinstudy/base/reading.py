@@ -43,7 +43,9 @@ def known(value: _Value | Unavailable) -> _Value | None:
 
 def reading_of(values: Mapping[str, object]) -> Reading:
     """Return the values as fields, and the reasons of those that are `Unavailable`."""
-    absent = {name: of.reason for name, of in values.items() if isinstance(of, Unavailable)}
+    absent = {
+        name: value.reason for name, value in values.items() if isinstance(value, Unavailable)
+    }
     return Reading({name: of for name, of in values.items() if name not in absent}, absent)
 
 

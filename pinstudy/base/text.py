@@ -40,13 +40,13 @@ def shown(value: object) -> str:
     return repr(text)
 
 
-def unknown_word(what: str, word: str, known: Iterable[str], where: str = "") -> str:
+def unknown_word(noun: str, word: str, known: Iterable[str], where: str = "") -> str:
     """Return the message for a word that is none of `known`, with the nearest one of them."""
     choices = list(known)
     near = nearest(word, choices)
     guess = f"; did you mean {near!r}?" if near else ""
     listed = ", ".join(choices) or "none"
-    return f"{what} {shown(word)} is not known{where}{guess} (known: {listed})"
+    return f"{noun} {shown(word)} is not known{where}{guess} (known: {listed})"
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
@@ -82,9 +82,9 @@ def with_article(noun: str) -> str:
     return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
 
 
-def plural(count: int, what: str) -> str:
+def plural(count: int, noun: str) -> str:
     """Return the count with its noun: `1 run`, `2 runs`."""
-    return f"{count} {what}" if count == 1 else f"{count} {what}s"
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def team_in_words(ranks: int | None, threads: int) -> str:

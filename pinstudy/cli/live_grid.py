@@ -71,15 +71,15 @@ class LiveGrid:
         name_of = program_names(list(keys.values()))
         governors = {case.governor for case in self._cases}
         lines = []
-        for those in grouped(self._cases, _shared):
-            of = those[0]
-            key, objective = keys[of.table], self._objectives[of.case_id]
-            cells = {objective: dict(zip(_names(those), map(self._cell, those), strict=True))}
-            under = _under(of, has_governor=len(governors) > 1)
+        for cases in grouped(self._cases, _shared):
+            first = cases[0]
+            key, objective = keys[first.table], self._objectives[first.case_id]
+            cells = {objective: dict(zip(_names(cases), map(self._cell, cases), strict=True))}
+            under = _under(first, has_governor=len(governors) > 1)
             lines.append(
                 ConfigurationLine(
-                    name_of(key), key.threads_label, under, of.table, of.governor, None, cells,
-                    (objective,), of.all_threads,
+                    name_of(key), key.threads_label, under, first.table, first.governor, None,
+                    cells, (objective,), first.all_threads,
                 )
             )  # fmt: skip
         governor = governors.pop() if len(governors) == 1 else ""
@@ -109,7 +109,7 @@ class LiveGrid:
 
 def _objective(case: Case) -> Objective:
     """Return what tells cases apart: time, or the number by which programs of a given time are."""
-    rated = next((of for of in case.app.metrics if of.better), None)
+    rated = next((metric for metric in case.app.metrics if metric.better), None)
     if not case.app.fixed_time or rated is None:
         return TIME
     return objective_of(Metric(rated.name, (rated.unit,), rated.better))

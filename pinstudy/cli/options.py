@@ -258,7 +258,7 @@ def warn_of_options(command: click.Command, typed: Sequence[str], program: Seque
     if not moved:
         return ""
     words = [*before, *chain.from_iterable(moved), "--", *stay, *rest]
-    names = ", ".join(dict.fromkeys(each[0].partition("=")[0] for each in moved))
+    names = ", ".join(dict.fromkeys(option[0].partition("=")[0] for option in moved))
     line = " ".join(map(word_as_typed, words))
     verb = "is an option" if len(moved) == 1 else "are options"
     return (

@@ -121,6 +121,6 @@ def wrap(text: str, start: str) -> str:
     return "\n".join(lines) or start.rstrip()
 
 
-def without_library(what: str, error: ImportError, libraries: str, command: str) -> str:
+def without_library(purpose: str, error: ImportError, libraries: str, command: str) -> str:
     """Return why a result is not made, and the command that makes it where its libraries are."""
-    return f"no {what}: {one_line(str(error))}; where {libraries} are installed: {command}"
+    return f"no {purpose}: {one_line(str(error))}; where {libraries} are installed: {command}"

@@ -180,7 +180,7 @@ class TerminalProgress:
         from pinstudy.analysis.overview.text import grid_lines
 
         overview = self._grid.overview()
-        lines = [line for of in overview.leading for line in grid_lines(overview, of, columns)]
+        lines = [line for grid in overview.leading for line in grid_lines(overview, grid, columns)]
         return lines if len(lines) + _OTHER_LINES <= height else []
 
     def _label(self, case: Case) -> str:
@@ -201,8 +201,8 @@ class TerminalProgress:
             return
         # Work after the last run has no number among the runs.
         left = self._race or self._done < self._total
-        of = "" if self._race else f"/{self._at_most}{self._total}"
-        number = f"[{self._done + 1}{of}] " if left else ""
+        total = "" if self._race else f"/{self._at_most}{self._total}"
+        number = f"[{self._done + 1}{total}] " if left else ""
         say(f"{number}{text}", err=True)
 
     def _count(self) -> None:

@@ -311,12 +311,12 @@ class App:
 
 def _threads_by_mistakes(values: dict[str, Any]) -> Iterator[Mistake]:
     """Yield mistakes where the thread count has no place, or two."""
-    builds = [of for of in values.get("builds", {}).values() if isinstance(of, Build)]
+    builds = [build for build in values.get("builds", {}).values() if isinstance(build, Build)]
     by_any = _threads_by_any(values.get("threads_by"), builds)
     has_place = any(THREADS_PLACE in item for item in values.get("arguments", App.arguments))
     own = (values.get("threads_by"), values.get("variables"))
     tables: list[tuple[Path, Any, Any]] = [((), *own)]
-    tables += [(("builds", of.name), of.threads_by, of.variables) for of in builds]
+    tables += [(("builds", build.name), build.threads_by, build.variables) for build in builds]
     for path, threads_by, variables in tables:
         if BY_ARGUMENTS in (threads_by or ()) and not has_place:
             message = "the app's arguments have no {threads}, the place of the thread count"

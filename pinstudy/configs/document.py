@@ -87,7 +87,7 @@ class Document:
         """Add mistakes to the problems, except those at the place of a problem that is there."""
         taken = {(problem.line, problem.column) for problem in self.problems}
         new = [self.problem(path, message) for path, message in mistakes]
-        self.problems += [each for each in new if (each.line, each.column) not in taken]
+        self.problems += [problem for problem in new if (problem.line, problem.column) not in taken]
 
 
 def parse_yaml(data: bytes, path: str) -> Document:

@@ -182,6 +182,6 @@ def _change(name: str, then: str | None, now: str | None) -> str:
 
 def _list_change(then: list[str], now: list[str]) -> str:
     """Return in words how a list of folders changed."""
-    gone, new = ([of for of in a if of not in b] for a, b in ((then, now), (now, then)))
+    gone, new = ([name for name in a if name not in b] for a, b in ((then, now), (now, then)))
     parts = (f"{word} {shown(':'.join(of))}" for word, of in (("lost", gone), ("got", new)) if of)
     return " and ".join(parts) or "has its folders in another order"

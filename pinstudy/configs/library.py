@@ -175,15 +175,15 @@ def _source(path: Path) -> tuple[bytes, str]:
         raise UserError(f"{path}: cannot be read: {reason}") from error
 
 
-def _own_or_installed(text: str, what: str) -> Path:
+def _own_or_installed(text: str, noun: str) -> Path:
     """Return the file of a study or site: a path as it is, a name from the installation."""
     if is_file_name(text):
         return Path(text)
-    files = _installed(what)
+    files = _installed(noun)
     if text not in files:
         raise UserError(
-            f"{unknown_word(what, text, files)}; for a file of your own give its path, "
-            f"such as ./{what}.yaml"
+            f"{unknown_word(noun, text, files)}; for a file of your own give its path, "
+            f"such as ./{noun}.yaml"
         )
     return files[text]
 

@@ -142,17 +142,17 @@ def parse_mappings(data: bytes, path: str) -> tuple[Mapping, ...]:
 def _named_values(table: type, document: Document) -> dict[str, Any]:
     """Return the valid values by field of a table that is named as its file; add all mistakes."""
     stem = PurePath(document.path).stem
-    what = table.__name__.lower()
+    noun = table.__name__.lower()
     value: object = document.value
     if isinstance(document.value, dict):
-        value = {"name": stem if is_name(stem) else what, **document.value}
+        value = {"name": stem if is_name(stem) else noun, **document.value}
     values = _values(table, document, value)
     name = values.get("name")
     if not is_name(stem):
-        message = f"a {what} is named as its file, and {stem!r} is no name: use letters, digits, -"
+        message = f"a {noun} is named as its file, and {stem!r} is no name: use letters, digits, -"
         document.problems.append(document.problem((), message))
     elif name and name != stem:
-        message = f"{what} {name!r} stands in a file named {stem!r}; name both alike"
+        message = f"{noun} {name!r} stands in a file named {stem!r}; name both alike"
         document.problems.append(document.problem(("name",), message))
     return values
 
@@ -184,7 +184,7 @@ def study_digest(study: Study) -> str:
     use (None) are left out: a new one leaves other digests as they are.
     """
     # A thousand entries may name the same app, which is hashed once.
-    used = [choice.app for choice in study.apps] + [of.app for of in study.all_co_runners]
+    used = [choice.app for choice in study.apps] + [runner.app for runner in study.all_co_runners]
     apps = {id(app): app for app in used}
     digests = {
         which: sha256_of_json(_digest_fields(app), _digest_fields) for which, app in apps.items()
@@ -193,7 +193,8 @@ def study_digest(study: Study) -> str:
     fields = _digest_fields(study) | {"apps": choices}
     if study.co_runners:
         fields["co_runners"] = [
-            of and _digest_fields(of) | {"app": digests[id(of.app)]} for of in study.co_runners
+            runner and _digest_fields(runner) | {"app": digests[id(runner.app)]}
+            for runner in study.co_runners
         ]
     return sha256_of_json(fields, _digest_fields)
 

@@ -132,7 +132,7 @@ class _Words:
         if equals and kind not in self.names:
             raise UserError(f"{option}: {unknown_word('word before =', kind, self.names)}")
         kinds = [kind] if equals else list(self.names)
-        return [of for of in kinds if name in self.names[of]], name
+        return [kind for kind in kinds if name in self.names[kind]], name
 
     def _problem(self, unknown: Iterable[str]) -> str:
         known = list(dict.fromkeys(name for names in self.names.values() for name in names))

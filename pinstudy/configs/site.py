@@ -97,13 +97,13 @@ def _command(example: str, placeholder: str, meaning: str = "the name") -> Meta:
     return written(Annotated[tuple[str, ...], command_line(example)], to=checked)
 
 
-def _who_sets(rule: type[GovernorRule | SchedulerRule], words: tuple[str, ...], what: str) -> Meta:
+def _who_sets(rule: type[GovernorRule | SchedulerRule], words: tuple[str, ...], noun: str) -> Meta:
     """Return the note of a rule: one of these words, or a table with commands."""
 
     def rule_of(form: Any) -> Any:  # noqa: ANN401 - a word or a rule
         return rule(form) if isinstance(form, str) else replace(form, by="command")
 
-    return written(word(f"who sets {what}", words), rule, to=rule_of)
+    return written(word(f"who sets {noun}", words), rule, to=rule_of)
 
 
 def _cpus(text: str) -> tuple[int, ...]:

@@ -410,7 +410,7 @@ class Study:
     @property
     def all_apps(self) -> dict[str, App]:
         """Its apps by name, with those of its co-runners."""
-        apps = [choice.app for choice in self.apps] + [of.app for of in self.all_co_runners]
+        apps = [choice.app for choice in self.apps] + [runner.app for runner in self.all_co_runners]
         return {app.name: app for app in apps}
 
     @property

@@ -124,8 +124,8 @@ def submit_command(
     if not dry_run:
         submission = prepared.submit(say)
         say(f"written: {submission.folder}")
-        of = shlex.join([loaded.name, *_results(results)])
-        say(f"see `{PINSTUDY} status {of}`")
+        same_study = shlex.join([loaded.name, *_results(results)])
+        say(f"see `{PINSTUDY} status {same_study}`")
 
 
 def _submitted_fields(prepared: Preparation, dry_run: bool) -> dict[str, Any]:
@@ -206,11 +206,12 @@ def _expected(prepared: Preparation, study: Study, sysroot: Path | None) -> str:
     total_s = machine.summary(study, prepared.results, Assignment(blocks=blocks)).left_s
     if total_s is None:
         return "expected time: unknown, because an app gives no estimate"
-    each = f"expected time of each worker: about {duration(total_s)}"
+    expected = f"expected time of each worker: about {duration(total_s)}"
     jobs = int(total_s / usable_s(prepared.queue.time_limit_s)) + 1
     if jobs > prepared.options.chain:
-        return f"{each}, longer than the time limit; submit {jobs} jobs in turn with --chain {jobs}"
-    return each
+        advice = f"submit {jobs} jobs in turn with --chain {jobs}"
+        return f"{expected}, longer than the time limit; {advice}"
+    return expected
 
 
 def _hidden_cpus(prepared: Preparation, root: Path) -> str:
@@ -312,8 +313,8 @@ def _show_what_next(status: SubmissionStatus) -> None:
     elif not status.complete:
         say(f"not complete; `{status.submission.submit_again}` submits what is missing")
     for folder in status.completed:
-        what = "complete" if status.complete else "incomplete so far"
-        say(f"{what}: `{PINSTUDY} report {as_typed(folder)}`")
+        state = "complete" if status.complete else "incomplete so far"
+        say(f"{state}: `{PINSTUDY} report {as_typed(folder)}`")
 
 
 @click.command("cancel")

@@ -156,10 +156,10 @@ def verdict_command(
 
     share = share_option("--margin", margin)
     asked = _conditions(conditions, against)
-    others = open_results(against) if against is not None else None
+    earlier = open_results(against) if against is not None else None
     answers, judgements = [], []
     # The cases of one of the results are matched with those of the others.
-    sources = sources_below(results) if others is None else [results]
+    sources = sources_below(results) if earlier is None else [results]
     of_nodes: dict[str, tuple[Results, Cases]] = {}
     for source in sources:
         opened = open_results(source)
@@ -167,7 +167,7 @@ def verdict_command(
         beyond = Beyond(answers_of(opened, findings), opened.cases, findings.margin)
         if len(sources) > 1:
             of_nodes[os.path.relpath(source, results)] = opened, cases_of(opened, findings)
-        judged = [condition.judge(opened, findings, others, baseline) for condition in asked]
+        judged = [condition.judge(opened, findings, earlier, baseline) for condition in asked]
         judgements += judged
         if as_json:
             rows = [row for judgement in judged for row in judgement.data]
@@ -244,7 +244,7 @@ def find_all_results(
     context: click.Context, parameter: click.Parameter, results: tuple[str, ...]
 ) -> tuple[str, ...]:
     """Return each of the results as `find_results` does."""
-    return tuple(filter(None, (find_results(context, parameter, of) for of in results)))
+    return tuple(filter(None, (find_results(context, parameter, source) for source in results)))
 
 
 @click.command("runs")
@@ -340,7 +340,7 @@ def compare_command(
         from pinstudy.analysis.figures.many_cards import check_figure
 
         check_figure(figure)
-    opened = [open_results(source) for of in results for source in sources_below(of)]
+    opened = [open_results(source) for folder in results for source in sources_below(folder)]
     if figure is not None:
         _draw_many(opened, share, figure)
     both = None
@@ -470,9 +470,9 @@ def perf(files: tuple[Path, ...], output: Path, as_json: bool, **options: str | 
         print_json({"results": str(output)} | asdict(imported))
         return
     many = imported.averages
-    what = plural(many, "average") if many else plural(imported.runs, "run")
-    of = plural(imported.cases, "case")
-    say(f"{output}: {what} of {of}; see `{PINSTUDY} tables {as_typed(output)}`", err=True)
+    counted = plural(many, "average") if many else plural(imported.runs, "run")
+    cases = plural(imported.cases, "case")
+    say(f"{output}: {counted} of {cases}; see `{PINSTUDY} tables {as_typed(output)}`", err=True)
 
 
 @import_command.command("summaries")

@@ -49,13 +49,13 @@ def studies_command(sysroot: Path, kinds: str | None, as_json: bool) -> None:
         print_json(
             [
                 {
-                    "name": of.study.name,
-                    "title": of.study.title,
-                    "cases": len(of.plan.cases),
-                    "expected_s": of.left_s if of.plan.cases else 0.0,
-                    "reasons": list(dict.fromkeys(item.reason for item in of.plan.skipped)),
+                    "name": summary.study.name,
+                    "title": summary.study.title,
+                    "cases": len(summary.plan.cases),
+                    "expected_s": summary.left_s if summary.plan.cases else 0.0,
+                    "reasons": list(dict.fromkeys(item.reason for item in summary.plan.skipped)),
                 }
-                for of in summaries
+                for summary in summaries
             ]
         )
         return
@@ -63,12 +63,12 @@ def studies_command(sysroot: Path, kinds: str | None, as_json: bool) -> None:
         [("study", "cases", "time here", "what it is")]
         + [
             (
-                of.study.name,
-                str(len(of.plan.cases)),
-                duration(of.left_s) if of.plan.cases else "-",
-                of.study.title,
+                summary.study.name,
+                str(len(summary.plan.cases)),
+                duration(summary.left_s) if summary.plan.cases else "-",
+                summary.study.title,
             )
-            for of in summaries
+            for summary in summaries
         ]
     )
     say(f"0 cases: `{PINSTUDY} plan STUDY` says why, and what helps")

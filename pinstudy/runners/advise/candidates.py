@@ -145,14 +145,16 @@ def make_field(
     if context.runtime == "none" and len(schedules) > 1:
         left_out.append("other schedules: the program has one thread")
         schedules = schedules[:1]
-    for one in _suggested(context, threads, requested):
-        placed = _placed(context, one)
+    for suggestion in _suggested(context, threads, requested):
+        placed = _placed(context, suggestion)
         cpus = len(context.topology.allowed)
-        if one.threads == threads > cpus:
+        if suggestion.threads == threads > cpus:
             placed = [PlacedMapping(context.mappings[UNPINNED], context.topology.allowed)]
-        elif one.threads > cpus:
-            left_out.append(f"{plural(one.threads, 'thread')}: more than the {plural(cpus, 'CPU')}")
-        groups += _groups(one, placed, schedules, wait_policies, context.topology)
+        elif suggestion.threads > cpus:
+            left_out.append(
+                f"{plural(suggestion.threads, 'thread')}: more than the {plural(cpus, 'CPU')}"
+            )
+        groups += _groups(suggestion, placed, schedules, wait_policies, context.topology)
     best = _best_of(groups, most)
     if cut := Field(tuple(groups)).size - Field(tuple(best)).size:
         left_out.append(
@@ -176,17 +178,17 @@ def _suggested(
         widest = max(requested)
         listed = [any_threads(topology, count, count == widest) for count in requested]
         reference = Suggestion(threads)
-    first = next((one for one in listed if one.threads == threads), reference)
-    return [first, *(one for one in listed if one.threads != threads)]
+    first = next((suggestion for suggestion in listed if suggestion.threads == threads), reference)
+    return [first, *(suggestion for suggestion in listed if suggestion.threads != threads)]
 
 
-def _placed(context: NodeContext, one: Suggestion) -> list[PlacedMapping]:
+def _placed(context: NodeContext, suggestion: Suggestion) -> list[PlacedMapping]:
     """Return a thread count's mappings that the node can do; of equal placements the first."""
     by_identity: dict[object, PlacedMapping] = {}
-    for name in (UNPINNED, *one.mappings):
+    for name in (UNPINNED, *suggestion.mappings):
         with suppress(CannotMapError):
-            placed = context.place(name, one.threads)
-            by_identity.setdefault(_identity(placed, one.threads, context.topology), placed)
+            placed = context.place(name, suggestion.threads)
+            by_identity.setdefault(_identity(placed, suggestion.threads, context.topology), placed)
     return list(by_identity.values())
 
 
@@ -247,7 +249,7 @@ def _best_of(groups: Sequence[Group], most: int) -> list[Group]:
     best = {(number, placed) for _, number, placed in sorted(ranks, key=lambda it: it[:2])[:most]}
     smaller = []
     for number, group in enumerate(groups):
-        placed = tuple(each for each in group.placed if (number, each) in best)
+        placed = tuple(mapping for mapping in group.placed if (number, mapping) in best)
         if placed:
             smaller.append(replace(group, placed=placed))
     return smaller
@@ -289,16 +291,16 @@ class Suggestion:
 def suggestions(topology: Topology) -> list[Suggestion]:
     """Return the thread counts that a topology suggests, each once, the most promising first."""
     by_count: dict[int, list[Suggestion]] = {}
-    for one in (_of_kinds if topology.hybrid else _of_equals)(topology):
-        by_count.setdefault(one.threads, []).append(one)
+    for suggestion in (_of_kinds if topology.hybrid else _of_equals)(topology):
+        by_count.setdefault(suggestion.threads, []).append(suggestion)
     return [_merged(same) for threads, same in by_count.items() if threads > 0]
 
 
 def _merged(same: list[Suggestion]) -> Suggestion:
     """Merge the suggestions for one thread count; the first mappings of each go first."""
-    in_turn = zip_longest(*(one.mappings for one in same))
+    in_turn = zip_longest(*(suggestion.mappings for suggestion in same))
     names = dict.fromkeys(name for names in in_turn for name in names if name is not None)
-    scheduled = tuple(name for one in same for name in one.with_schedules)
+    scheduled = tuple(name for suggestion in same for name in suggestion.with_schedules)
     return Suggestion(same[0].threads, tuple(names), scheduled)
 
 

@@ -122,13 +122,13 @@ def make_request(
         raise UserError("--better says what is better of --metric, which is not given")
     if region and metric:
         raise UserError("--region and --metric: a metric is of the whole run; ask for one of them")
-    of = METRIC if metric else objective or "time"
+    measure = METRIC if metric else objective or "time"
     check_pattern, check_command = _check(check)
     request = Request(
         program=_program(command),
         arguments=_arguments(command[1:]),
         directory=_directory(),
-        of=of,
+        of=measure,
         higher=better == "higher",
         pattern=option_value("--metric", metric, Annotated[str, regex(picks=True)]),
         margin=share_option("--margin", margin),

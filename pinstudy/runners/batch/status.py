@@ -119,7 +119,7 @@ def status_of(
         share = runs.share_of(worker, submission.pool)
         left_s = 0.0 if share.left == 0 else _left_s(attempt, jobs[number], at)
         workers.append(WorkerStatus(tuple(jobs[number]), attempt, counts[number], share, left_s))
-    known = [each for worker in workers for each in (worker.attempt, worker.share.plan) if each]
+    known = [found for worker in workers for found in (worker.attempt, worker.share.plan) if found]
     folders = dict.fromkeys(attempt.folder for attempt in known)
     completed = {folder: runs.completed_in(folder) for folder in folders}
     return SubmissionStatus(submission, tuple(workers), completed)

@@ -141,7 +141,7 @@ def _reason(state: str, job: dict[str, Any]) -> str:
         words = [f"state {job.get('state')}"]
     else:
         waits = job.get("dependencies")
-        words = [str(each) for each in waits] if isinstance(waits, list) else []
+        words = [str(word) for word in waits] if isinstance(waits, list) else []
     return one_line(", ".join(filter(None, words)))
 
 

@@ -45,8 +45,8 @@ def probe_perf(node: ProbedNode) -> Capability:
         return trial
     version = "perf" if trial.version is None else "perf {}.{}".format(*trial.version)
     if any(row.user_only for row in trial.rows):
-        what = f"{version}, of programs' user mode only"
-        return Capability("perf", "limited", what, LET_USERS_COUNT, LASTING)
+        told = f"{version}, of programs' user mode only"
+        return Capability("perf", "limited", told, LET_USERS_COUNT, LASTING)
     return Capability("perf", "ok", version)
 
 
@@ -143,8 +143,8 @@ def probe_c2c(node: ProbedNode) -> Capability:
         return _no_perf(node, "perf-c2c")
     modes = try_c2c(node.perf, node.root)
     if not isinstance(modes, str):
-        what = "user space" if modes else "user space and the kernel's own accesses"
-        return Capability("perf-c2c", "ok", f"samples accesses of {what}")
+        accesses = "user space" if modes else "user space and the kernel's own accesses"
+        return Capability("perf-c2c", "ok", f"samples accesses of {accesses}")
     if modes.startswith(NEEDS):
         return Capability("perf-c2c", "missing", modes, LET_USERS_COUNT, LASTING)
     return Capability("perf-c2c", "missing", modes, _pmu_grant(node))

@@ -70,12 +70,12 @@ def probe(node: Node, live: bool, names: Iterable[str] = NAMES) -> tuple[Capabil
     probed = ProbedNode(node.root, node.topology, live)
     return tuple(
         replace(
-            each,
-            reason=printable(" ".join(each.reason.split())),
-            optional=each.optional or name in OPTIONAL,
+            capability,
+            reason=printable(" ".join(capability.reason.split())),
+            optional=capability.optional or name in OPTIONAL,
         )
         for name in names
-        for each in _capabilities(probed, name)
+        for capability in _capabilities(probed, name)
     )
 
 

@@ -311,10 +311,10 @@ def _absent(path: str, error: OSError | ValueError, action: str) -> Unavailable:
         return Unavailable(f"{path} is missing", missing=True)
     if number in _DENIED:
         return Unavailable(f"no permission to {action} {path}", denied=True)
-    what = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     if number in _SHORT:
-        raise ShortageError(f"cannot {action} {path}: {what}")
-    return Unavailable(f"cannot {action} {path}: {what}", busy=number == errno.EBUSY)
+        raise ShortageError(f"cannot {action} {path}: {reason}")
+    return Unavailable(f"cannot {action} {path}: {reason}", busy=number == errno.EBUSY)
 
 
 def _shown(text: str) -> str:

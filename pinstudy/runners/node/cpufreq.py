@@ -129,7 +129,7 @@ class Cpufreq:
         for name, attribute in (names | limits).items():
             found = self._values(attribute, cpus)
             if None in found or not found:
-                reasons = (of.unavailable.get(attribute) for of in self.policies_of(cpus))
+                reasons = (policy.unavailable.get(attribute) for policy in self.policies_of(cpus))
                 none = self.reason or "no policy covers these CPUs"
                 unavailable[name] = next(filter(None, reasons), none)
             elif name in limits:
@@ -161,7 +161,12 @@ class Cpufreq:
         """Return the CPU lists by the value of an attribute of their policies."""
         wanted, policies = set(cpus), self.policies
         return cpulists_by_value(
-            {cpu: getattr(of, attribute) for of in policies for cpu in of.cpus if cpu in wanted}
+            {
+                cpu: getattr(policy, attribute)
+                for policy in policies
+                for cpu in policy.cpus
+                if cpu in wanted
+            }
         )
 
 

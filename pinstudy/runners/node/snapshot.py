@@ -212,15 +212,15 @@ def _take(tree: Tree, path: str, snapshot: Snapshot) -> None:
     kept = text
     if path == cpuinfo.PATH:
         kept = _SERIAL.sub("", text)
-        what = "serial numbers"
+        hidden = "serial numbers"
     elif path in _VERSIONS:
         kept = _BUILDER.sub("removed", text)
-        what = "who built the kernel, and where"
+        hidden = "who built the kernel, and where"
     elif path == BOOT_OPTIONS:
         kept = f"{facts.relevant_options(text)}\n"
-        what = "boot options that do not decide how programs run"
+        hidden = "boot options that do not decide how programs run"
     if kept != text:
-        snapshot.removed[path] = what
+        snapshot.removed[path] = hidden
     snapshot.add(path, kept.encode())
 
 

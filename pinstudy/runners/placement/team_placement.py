@@ -45,8 +45,8 @@ def prove_teams(
     if not first.helpers:
         together = replace(
             first,
-            cpus=tuple(chain.from_iterable(of.cpus for of in expected)),
-            places=tuple(chain.from_iterable(of.places for of in expected)),
+            cpus=tuple(chain.from_iterable(team.cpus for team in expected)),
+            places=tuple(chain.from_iterable(team.places for team in expected)),
         )
         problem = problem or migration_problem(samples, together)
     return Proof("unproved", problem) if problem else Proof("proved")

@@ -288,7 +288,9 @@ def _most_at_work(threads: Iterable[ThreadTrace], elapsed_s: float) -> list[Thre
     everyone = list(threads)
     lasting = [thread for thread in everyone if not _is_brief(thread)]
     processes = dict.fromkeys(thread.pid for thread in lasting)
-    groups = [most_at_a_time(one for one in lasting if one.pid == pid) for pid in processes]
+    groups = [
+        most_at_a_time(thread for thread in lasting if thread.pid == pid) for pid in processes
+    ]
     if len(groups) > 1 or len(lasting) < len(everyone):
         groups.append(_together_for(everyone, NEGLIGIBLE_SHARE * elapsed_s))
     return max(groups, key=len, default=[])

@@ -84,16 +84,16 @@ def build_launch(
     """Return the launch line of a case; `tools` maps a launcher's name to its path."""
     removed = tuple(sorted(name for name in inherited if is_removed(name, case.wait_policy)))
     kept = {name: value for name, value in inherited.items() if name not in removed}
-    variables, own = _shared(openmp_variables(of) | file_variables(of) for of in case.teams)
+    variables, own = _shared(openmp_variables(team) | file_variables(team) for team in case.teams)
     if OMP_NUM_THREADS in variables:
         variables[OMP_NUM_THREADS] += nested_counts(inherited.get(OMP_NUM_THREADS, ""))
     mechanism = mechanism_of(case.mechanism)
     teams = tuple(
         TeamLaunch(
-            (*(("env", *own_words) if own_words else ()), *mechanism.words(of, tools)),
-            (str(program), *program_arguments(of)),
+            (*(("env", *own_words) if own_words else ()), *mechanism.words(team, tools)),
+            (str(program), *program_arguments(team)),
         )
-        for of, own_words in zip(case.teams, own, strict=True)
+        for team, own_words in zip(case.teams, own, strict=True)
     )
     launch = Launch(
         teams[0].launcher,
@@ -111,11 +111,13 @@ def _shared(
 ) -> tuple[dict[str, str], list[tuple[str, ...]]]:
     """Separate the variables that all teams share from the words that set each team's own."""
     of_teams = list(variables)
-    shared = dict(set(of_teams[0].items()).intersection(*(of.items() for of in of_teams)))
+    shared = dict(
+        set(of_teams[0].items()).intersection(*(variables.items() for variables in of_teams))
+    )
     ordered = {name: shared[name] for name in of_teams[0] if name in shared}
     own = [
-        tuple(f"{name}={value}" for name, value in of.items() if name not in shared)
-        for of in of_teams
+        tuple(f"{name}={value}" for name, value in variables.items() if name not in shared)
+        for variables in of_teams
     ]
     return ordered, own
 

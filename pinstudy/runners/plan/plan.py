@@ -198,9 +198,9 @@ class _Alone:
     def _cases(self) -> dict[tuple[int, str, Settings], tuple[Case, str | None]]:
         """The cases by co-runner and settings; those of one build and team are one table."""
         tables: dict[tuple[object, ...], list[CoRunner]] = {}
-        for of in self.study.all_co_runners:
-            key = of.app.name, of.build.name, of.size.name, of.threads
-            tables.setdefault(key, []).append(of)
+        for co_runner in self.study.all_co_runners:
+            key = co_runner.app.name, co_runner.build.name, co_runner.size.name, co_runner.threads
+            tables.setdefault(key, []).append(co_runner)
         return {
             (id(of), governor, settings): self._made(of, governor, settings, table, number)
             for table, those in enumerate(tables.values(), 1)
@@ -210,15 +210,15 @@ class _Alone:
         }
 
     def _made(
-        self, of: CoRunner, governor: str, settings: Settings, table: int, number: int
+        self, co_runner: CoRunner, governor: str, settings: Settings, table: int, number: int
     ) -> tuple[Case, str | None]:
         """Return the case as the study itself would have it, with this co-runner among its apps."""
         wanted = Case(
-            *(table, number, of.app, of.build, of.size, of.threads),
-            *(of.mapping, of.mapping.mechanism, (), governor),
-            of.app.default_schedule or FALLBACK_SCHEDULE,
+            *(table, number, co_runner.app, co_runner.build, co_runner.size, co_runner.threads),
+            *(co_runner.mapping, co_runner.mapping.mechanism, (), governor),
+            co_runner.app.default_schedule or FALLBACK_SCHEDULE,
             self.study.wait_policies[0],
-            variables=_variables(self.study, of.app, of.build, of.mapping),
+            variables=_variables(self.study, co_runner.app, co_runner.build, co_runner.mapping),
             settings=settings,
         )
         case, problem = _mapped(wanted, self.topology, self.tools, oversubscribe=False)

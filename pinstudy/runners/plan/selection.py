@@ -85,11 +85,11 @@ def _half_clusters(topology: Topology, _threads: int) -> tuple[int, ...]:
 
 def _clusters_among(cores: Sequence[Core], topology: Topology) -> list[list[Core]]:
     """Return these cores by cluster, or nothing when no two of them share a cluster."""
-    those = set(cores)
+    wanted = set(cores)
     for level in (2, 3):
-        groups = [[core for core in group if core in those] for group in _sharing(topology, level)]
+        groups = [[core for core in group if core in wanted] for group in _sharing(topology, level)]
         if any(len(group) > 1 for group in groups):
-            alone = [[core] for core in those.difference(*groups)]
+            alone = [[core] for core in wanted.difference(*groups)]
             clusters = [group for group in groups if group] + alone
             return sorted(clusters, key=lambda group: (group[0].package, group[0].cpus))
     return []

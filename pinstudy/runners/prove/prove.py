@@ -304,9 +304,9 @@ def _resolution(
     doing(f"{runs} equal runs")
     seen = [bench.run(task) for _ in range(runs + 1)]
     # The first one finds the program outside the caches.
-    times_s = [of.printed["elapsed_s"] for of in seen[1:] if of.printed.get("elapsed_s")]
+    times_s = [run.printed["elapsed_s"] for run in seen[1:] if run.printed.get("elapsed_s")]
     if len(times_s) < runs:
-        why = next(filter(None, (of.problem for of in seen)), "no time was printed")
+        why = next(filter(None, (run.problem for run in seen)), "no time was printed")
         yield Instrument("resolution", "", "equal runs").absent(why)
     else:
         yield judge_resolution(times_s)

@@ -117,8 +117,8 @@ def _tool(name: str) -> str:
     raise _missing(name)
 
 
-def _missing(what: str) -> UserError:
-    return UserError(f"engine vm: {what} is missing; {for_guests().sentence}")
+def _missing(need: str) -> UserError:
+    return UserError(f"engine vm: {need} is missing; {for_guests().sentence}")
 
 
 def _candidates(root: Path) -> Iterator[Kernel]:

@@ -68,8 +68,8 @@ def _by_l3(view: NodeView) -> Finding:
 
 
 def _cores_of(view: NodeView, cpus: Iterable[int]) -> int:
-    those = set(cpus)
-    return sum(1 for core in view.siblings if those.intersection(core))
+    wanted = set(cpus)
+    return sum(1 for core in view.siblings if wanted.intersection(core))
 
 
 def _l1_sizes(view: NodeView, cpus: tuple[int, ...]) -> set[int]:

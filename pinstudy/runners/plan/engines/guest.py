@@ -46,7 +46,7 @@ class Vcpus(Engine):
         if vm is None:
             return []
         mappings = study.vcpu_mappings
-        return [tuple(cls(each, (), vm.cpus, vm.memory_mib, emulated) for each in mappings)]
+        return [tuple(cls(mapping, (), vm.cpus, vm.memory_mib, emulated) for mapping in mappings)]
 
     @classmethod
     def outlook(cls, study: Study, boots: int, *, live: bool, without_kvm: str) -> list[str]:
