@@ -15,7 +15,6 @@ import errno
 import os
 import pwd
 import re
-import shutil
 import socket
 import stat
 import sys
@@ -52,6 +51,9 @@ def program_for_root(name: str) -> Path | str:
     A text says why root starts none: nobody but root may be able to change the program, or to put
     another one in its place.
     """
+    # Of the few that need it: every command starts with this module.
+    import shutil
+
     found = shutil.which(name)
     if found is None:
         return f"there is no {name} on the PATH"

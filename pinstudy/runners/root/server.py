@@ -1,96 +1,22 @@
-"""The process of root's part: it answers requests until the process that asks is gone.
-
-Files of the kernel it opens from a list, to read only.
-"""
+"""The process of root's part: it answers requests until the process that asks is gone."""
 
 from __future__ import annotations
 
 import errno
 import os
-import re
 import resource
 import selectors
 import signal
 import socket
-import stat
 import struct
-from collections.abc import Mapping
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import FrameType
-from typing import Any
 
 from pinstudy.base.errors import ShortageError, UserError
 from pinstudy.runners.host.privileges import User, check_roots_folder, leave_session_keyring
-from pinstudy.runners.host.processes import read_stats
 from pinstudy.runners.host.root_helper import read_message, send_answer
-from pinstudy.runners.host.tree import Tree
-from pinstudy.runners.node.core_kinds.identification import DEVICE
-from pinstudy.runners.node.power import POWERCAP
-from pinstudy.runners.node.scheduler import CACHE_AWARE, ITMT
-from pinstudy.runners.root.request import Answer, Handler, text_in
-
-_ZONE = r"intel-rapl(?:-mmio)?(?::[0-9]{1,4}){1,2}"
-# Energy counters (0400 since Linux 5.10), identification by CPUID, two switches of the scheduler in
-# debugfs, and which capabilities root has here.
-_READABLE = re.compile(
-    "|".join(
-        (
-            rf"{POWERCAP}/{_ZONE}(?:/{_ZONE})?/energy_uj",
-            DEVICE.format("[0-9]{1,5}"),
-            *map(re.escape, (*ITMT, CACHE_AWARE, "/proc/self/status")),
-        )
-    ),
-    re.ASCII,
-)
-_SECRET_FIELDS = (*range(26, 31), 35, *range(45, 53))
-_FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY | os.O_NOFOLLOW
-
-
-class KernelFiles:
-    """Opens files of the list, and looks at all processes where /proc hides those of others."""
-
-    @property
-    def handlers(self) -> dict[str, Handler]:
-        """The requests, by name."""
-        return {"open": self._open, "processes": self._processes}
-
-    @staticmethod
-    def _open(request: Mapping[str, Any]) -> Answer:
-        path = text_in(request, "path")
-        if _READABLE.fullmatch(path) is None:
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-        descriptor = os.open(path, _FLAGS)
-        mode = os.fstat(descriptor).st_mode
-        if not (stat.S_ISREG(mode) or stat.S_ISCHR(mode)):
-            os.close(descriptor)
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-        return {}, descriptor
-
-    @staticmethod
-    def _processes(_request: Mapping[str, Any]) -> Answer:
-        """Answer with the stat file of each process (proc_pid_stat(5)), a NUL behind each."""
-        found = read_stats(Tree(Path("/")))
-        texts = map(_without_addresses, found.values() if isinstance(found, dict) else ())
-        descriptor = os.memfd_create("processes")
-        with os.fdopen(os.dup(descriptor), "wb") as stream:
-            stream.write("".join(f"{text}\0" for text in texts).encode())
-        return {}, descriptor
-
-
-def _without_addresses(text: str) -> str:
-    """Return a stat file with 0 for what the kernel tells only who may trace the process.
-
-    Addresses of code, stack, data and arguments, and the exit code (proc_pid_stat(5)).
-    """
-    head, closing, rest = text.rpartition(") ")
-    fields = rest.split()
-    for field in _SECRET_FIELDS:
-        # The third field is the first one after the name.
-        if field - 3 < len(fields):
-            fields[field - 3] = "0"
-    return f"{head}{closing}{' '.join(fields)}"
-
+from pinstudy.runners.root.request import Answer, Handler
 
 # Not the session's PATH: a file system of the user's may say that its files are root's.
 _FOLDERS = (*("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"),)
@@ -133,8 +59,8 @@ def serve(requests: int, answers: socket.socket, asking: int, user: User) -> Non
 
 def _handlers(answers: socket.socket, user: User, at_end: ExitStack) -> dict[str, Handler]:
     """Return what answers each request; `at_end` ends what they have started."""
+    from pinstudy.runners.root.kernel_files import KernelFiles
     from pinstudy.runners.root.perfs import Perfs
-    from pinstudy.runners.root.server import KernelFiles
     from pinstudy.runners.root.settings import Scheduler, UsersSettings
     from pinstudy.runners.settings.journal import unlock_state
 
