@@ -13,13 +13,10 @@ import pytest
 from click.testing import CliRunner
 
 from benchmarks import __main__ as benchmarks
-from benchmarks.detection.study import FIRST, SECOND, Outcome, outcome_of
-from benchmarks.lib.kernel import Kernel, Span, read_spans
-from benchmarks.lib.machine import describe_machine
-from benchmarks.lib.medians import Estimate, estimate
-from benchmarks.lib.one_program import write_study
-from benchmarks.lib.results import keep, section, sections_of
-from benchmarks.lib.tables import table
+from benchmarks.detection import FIRST, SECOND, Outcome, outcome_of
+from benchmarks.lib.kernel import Kernel, Span, read_spans, write_study
+from benchmarks.lib.results import describe_machine, keep, section, sections_of
+from benchmarks.lib.tables import Estimate, estimate, table
 from benchmarks.noise.__main__ import TABLES, main
 from benchmarks.tables_speed import MAPPINGS, write_records
 from pinstudy.analysis.answer import analyze
@@ -157,14 +154,13 @@ def test_a_section_of_a_benchmark_that_is_gone_stays_last(tmp_path: Path) -> Non
 
 
 def test_a_section_names_its_machine_before_its_numbers() -> None:
-    text = section(MACHINE, "| a |\n|---|\n", is_markdown=True)
+    text = section(MACHINE, "| a |\n|---|\n")
     assert text == "- processor: one of ours\n- load before: 0.00\n\n| a |\n|---|"
 
 
-@pytest.mark.parametrize("is_markdown", [True, False])
-def test_what_a_benchmark_prints_cannot_begin_a_section(tmp_path: Path, is_markdown: bool) -> None:
+def test_what_a_benchmark_prints_cannot_begin_a_section(tmp_path: Path) -> None:
     path = tmp_path / "RESULTS.md"
-    keep(path, "First", section(MACHINE, "## Second\nx\n", is_markdown), ["First"])
+    keep(path, "First", section(MACHINE, "## Second\nx\n"), ["First"])
     assert list(sections_of(path.read_text())) == ["First"]
 
 

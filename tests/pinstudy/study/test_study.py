@@ -15,8 +15,8 @@ from statistics import median
 
 import pytest
 
-from benchmarks.cost.pinstudy_tool import Pinstudy
-from benchmarks.detection.study import run_study
+from benchmarks.cost.tools import Pinstudy
+from benchmarks.detection import run_study
 from benchmarks.lib.kernel import Kernel, read_spans
 from pinstudy.base import VERSION
 from pinstudy.base.cpulist import parse_cpulist
