@@ -3,7 +3,7 @@
 Records are like those of a hybrid CPU's runs: counters of two PMUs, eight threads, some fields that
 were not measured; about 6 KB each. Every command runs as a process of its own, so that imports
 count: seconds from start to end, seconds of CPU (what else runs here does not count in these), and
-peak resident memory.
+peak resident memory. The peer only parses the same files, line by line, by `json.loads`.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
@@ -33,6 +34,13 @@ LIMITS = {
     1000: {"tables": "2 s, 1000 MB", "report": "4 s, a file of 3 MB"},
     100_000: {"tables": "6 s, 1000 MB", "report": "10 s, a file of 3 MB"},
 }
+PEER = """\
+import json, sys
+for name in sys.argv[1:]:
+    with open(name, "rb") as stream:
+        for line in stream:
+            json.loads(line)
+"""
 # Of each mapping the selection, the binding, its mechanism and the CPUs.
 MAPPINGS = {
     "unpinned": ("all", "none", "none", "0-23"),
@@ -254,12 +262,15 @@ def measure(runs: int, per_case: int) -> Iterator[list[str]]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_records(folder, runs, per_case)
+        shards = sorted((folder / "records").glob("*.jsonl"))
+        peer = cost_of([sys.executable, "-c", PEER, *shards])
         for command, limit in LIMITS[runs].items():
             cost = cost_of([ROOT / "bin" / "pinstudy", command, folder])
             numbers = f"{cost.seconds:.2f}", f"{cost.cpu_s:.2f}", f"{cost.peak_mb:.0f}"
             file = folder / "report.html"
             file_mb = f"{file.stat().st_size / 1e6:.1f}" if file.exists() else ""
-            yield [command, str(runs), str(per_case), *numbers, file_mb, limit]
+            ratio = f"{cost.cpu_s / peer.cpu_s:.2f}"
+            yield [command, str(runs), str(per_case), *numbers, ratio, file_mb, limit]
 
 
 @click.command()
@@ -268,7 +279,8 @@ def main(most: int) -> None:
     """Print the costs of every number of records and of runs of a case."""
     shapes = [(runs, per_case) for runs, per_case in SHAPES if runs <= most]
     rows = [row for shape in shapes for row in measure(*shape)]
-    header = ("command", "records", "of a case", "s", "CPU s", "peak MB", "file MB", "at most")
+    header = ("command", "records", "of a case", "s", "CPU s", "peak MB", "CPU per json.loads's")
+    header += ("file MB", "at most")
     click.echo(table(header, rows))
 
 
