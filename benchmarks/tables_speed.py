@@ -279,8 +279,8 @@ def main(most: int) -> None:
     """Print the costs of every number of records and of runs of a case."""
     shapes = [(runs, per_case) for runs, per_case in SHAPES if runs <= most]
     rows = [row for shape in shapes for row in measure(*shape)]
-    header = ("command", "records", "of a case", "s", "CPU s", "peak MB", "CPU per json.loads's")
-    header += ("file MB", "at most")
+    costs = ("s", "CPU s", "peak MB", "CPU per json.loads's", "file MB", "at most")
+    header = ("command", "records", "of a case", *costs)
     click.echo(table(header, rows))
 
 

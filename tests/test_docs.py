@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pinstudy.analysis.measures import BY_FIELD
-from pinstudy.analysis.records.engines import RECORD_FIELDS
+from pinstudy.analysis.records.flat import RECORD_FIELDS
 from pinstudy.base import VERSION
 from pinstudy.configs.library import load_app, load_site, load_study
 from pinstudy.runners.records.status import FINAL, IDLE, INTERRUPTED, SKIPPED
@@ -37,7 +37,7 @@ def test_yaml_in_the_docs_is_valid(tmp_path: Path, page: str, text: str) -> None
     file.write_text(text)
     if "apps:" not in text and "builds:" not in text:
         assert load_site(str(file)).title, page
-    elif "builds:" in text.split("apps:")[0]:
+    elif "builds:" in text.split("apps:", maxsplit=1)[0]:
         assert load_app(str(file)).title, page
     else:
         assert load_study(file).apps, page

@@ -22,7 +22,7 @@ import click
 from msgspec import NODEFAULT, Struct
 
 from pinstudy.analysis.measures import MEASURES, Measure, csv_column
-from pinstudy.analysis.records.engines import RECORD_FIELDS
+from pinstudy.analysis.records.flat import RECORD_FIELDS
 from pinstudy.analysis.tables import tidy_runs
 from pinstudy.base.decoding import plain_type
 from pinstudy.base.files import write_atomically

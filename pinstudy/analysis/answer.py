@@ -16,13 +16,10 @@ from pinstudy.analysis.advice.model import Advice
 from pinstudy.analysis.objectives import ENERGY, OBJECTIVES, TIME, Objective
 from pinstudy.analysis.records.keys import TableKey
 from pinstudy.analysis.records.runs import MADE_ON, good_runs, whole_runs
-from pinstudy.analysis.results.alone import alone_of, only_alone
-from pinstudy.analysis.results.baselines import baselines_of
-from pinstudy.analysis.results.case import Case, grouped
-from pinstudy.analysis.results.metrics import objectives_of
+from pinstudy.analysis.results.baselines import alone_of, are_in_turn, baselines_of, only_alone
+from pinstudy.analysis.results.case import Case, grouped, objectives_of
 from pinstudy.analysis.results.node_files import kinds_option, node_sheets
 from pinstudy.analysis.results.sources import Results
-from pinstudy.analysis.results.turns import are_in_turn
 from pinstudy.analysis.statistics.decision import ONLY_LOOK, Look, pareto_front
 from pinstudy.analysis.statistics.drift import Drift, drift_of
 from pinstudy.analysis.statistics.modes import Modes, modes_of, within_units

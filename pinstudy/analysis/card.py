@@ -208,7 +208,6 @@ def _instruments(proofs: Iterable[Proof]) -> Instruments | None:
 
 
 def _near_cpus(folder: Path | None) -> tuple[tuple[NearCpus, ...] | None, str | None]:
-    """Return the latencies beside records by the kernel's groups, or why there are none."""
     path = folder / LATENCY_FILE if folder is not None else None
     if path is None or not path.exists():
         return None, NO_LATENCY
@@ -229,7 +228,6 @@ def _near_cpus(folder: Path | None) -> tuple[tuple[NearCpus, ...] | None, str | 
 
 
 def _study_digest(results: Results) -> str | None:
-    """Return the digest of the study of the runs; None where there is none, or are several."""
     if results.runs is None:
         return None
     digests = results.runs.frame["study_digest"].dropna().astype(str).unique()
@@ -302,7 +300,6 @@ def _cases(answer: Answer, source: str) -> Iterator[CardCase]:
 
 
 def _shared(case: Case) -> dict[str, Any]:
-    """Return what a card has as a case has it."""
     return {
         name: _with_names(getattr(case.key if name in _OF_KEY else case.circumstances, name))
         for name in SHARED
@@ -314,7 +311,6 @@ def _settings(settings: Settings) -> dict[str, str]:
 
 
 def _with_names(value: object) -> Any:  # noqa: ANN401 - whatever a case has
-    """Return a value of a case, its names as a card has them."""
     if isinstance(value, str):
         return _name(value) if value else None
     if isinstance(value, (list, tuple)):
@@ -327,13 +323,11 @@ def _only(known: Iterable[str], values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _objective(name: str) -> str:
-    """Return the name of an objective, which may be that of a metric, as a card has it."""
     start = METRIC.format("")
     return METRIC.format(_name(name[len(start) :])) if name.startswith(start) else str(name)
 
 
 def _numbers(case: Case) -> dict[str, Any]:
-    """Return the means of a case; what it lacks is left out."""
     metrics = {metric.field: metric for metric in case.metrics}
     means = {column: _mean(stats, case.n) for column, stats in case.stats.items() if stats.is_known}
     return {

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pinstudy.analysis.format.lines import Line, lines_of
-from pinstudy.analysis.format.styles import render
-from pinstudy.analysis.format.terminal import terminal_text
+from pinstudy.analysis.format.table import render, terminal_text
 from pinstudy.analysis.records.files import rerun_hint, write_file
 from pinstudy.analysis.results.sources import Results, open_results
 from pinstudy.analysis.tables.means import Choice, node_of, tables_of_nodes, write_tables
@@ -122,7 +121,7 @@ def advice_data(folder: Path) -> dict[str, Any]:
 
 def latency_text(findings: LatencyFindings) -> str:
     """Return the findings for a terminal."""
-    from pinstudy.analysis.latency.report import latency_tables, mappings
+    from pinstudy.analysis.latency.findings import latency_tables, mappings
 
     parts = [render(latency_tables(findings), "text")]
     for title, environment in mappings(findings):
@@ -137,7 +136,7 @@ def write_latency(findings: LatencyFindings, folder: Path) -> list[Path]:
     """
     from pinstudy.analysis.figures.drawing import write_drawing
     from pinstudy.analysis.figures.latency import draw_latency
-    from pinstudy.analysis.latency.report import pairs_csv
+    from pinstudy.analysis.latency.findings import pairs_csv
 
     drawing = draw_latency(findings.latency)
     return [
@@ -147,7 +146,6 @@ def write_latency(findings: LatencyFindings, folder: Path) -> list[Path]:
 
 
 def _write_answer(folder: Path) -> tuple[Results, Answer, Answers, tuple[Path, ...]]:
-    """Write all files of a results folder; return results, answer, those beyond it, and files."""
     from pinstudy.analysis.answer import analyze
     from pinstudy.analysis.findings.answers import answers_of
     from pinstudy.analysis.report.page import FILE, report_html

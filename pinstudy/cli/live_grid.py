@@ -22,8 +22,7 @@ from pinstudy.analysis.overview.grid import (
 )
 from pinstudy.analysis.records.keys import TableKey
 from pinstudy.analysis.records.metrics import Metric
-from pinstudy.analysis.results.case import grouped
-from pinstudy.analysis.results.metrics import objective_of
+from pinstudy.analysis.results.case import grouped, objective_of
 from pinstudy.runners.plan.case import Case
 from pinstudy.runners.records.status import OK
 from pinstudy.runners.study.agenda import compared_with

@@ -57,7 +57,7 @@ def test_too_little_memory_for_the_start_is_told_in_one_line(
     [
         (
             "pinstudy.analysis.tables.means, pinstudy.analysis.tables.short, "
-            "pinstudy.analysis.format.terminal",
+            "pinstudy.analysis.format.table",
             "pandas",
             {
                 "scipy",

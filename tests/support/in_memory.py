@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from pinstudy.analysis.answer import analyze
-from pinstudy.analysis.records.first_records import FirstRecords
 from pinstudy.analysis.records.frame import REASONS, FrameBuilder
+from pinstudy.analysis.records.gathered import FirstRecords
 from pinstudy.analysis.records.runs import Runs, are_good
+from pinstudy.analysis.results.baselines import with_turns
 from pinstudy.analysis.results.caveats import folder_footnotes
 from pinstudy.analysis.results.sources import Results
 from pinstudy.analysis.results.summarise import summarise
-from pinstudy.analysis.results.turns import with_turns
 from pinstudy.analysis.verdict.model import Findings
 from tests.support.results import Record, Study, in_groups
 

@@ -33,12 +33,11 @@ from pinstudy.analysis.advice.model import (
 )
 from pinstudy.analysis.format.table import joined
 from pinstudy.analysis.objectives import OBJECTIVES, Objective
-from pinstudy.analysis.records.first_records import command_line
+from pinstudy.analysis.records.gathered import command_line
 from pinstudy.analysis.records.metrics import Metric
 from pinstudy.analysis.records.race_records import RaceRecords
 from pinstudy.analysis.records.runs import good_runs
-from pinstudy.analysis.results.case import Case
-from pinstudy.analysis.results.metrics import objective_of
+from pinstudy.analysis.results.case import Case, objective_of
 from pinstudy.analysis.results.node_files import cpus_of
 from pinstudy.analysis.results.sources import Results, of_region
 from pinstudy.analysis.statistics.decision import pareto_front

@@ -181,8 +181,8 @@ def _rows(case: CaseLines, node: NodeCpus, notes: Notes) -> Iterator[tuple[str, 
         yield name, f"n/a ({notes.marker(case.why_not)})", NOTHING, *empty
         return
     if not case.lines:
-        of = notes.marker(f"of {plural(case.loads, 'sampled load')}")
-        yield name, NOTHING, f"0 ({of})", *empty
+        loads = notes.marker(f"of {plural(case.loads, 'sampled load')}")
+        yield name, NOTHING, f"0 ({loads})", *empty
         return
     shown = case.lines[:MAX_ROWS]
     more = len(case.lines) + case.left_out - len(shown)

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from pinstudy.analysis.affinity.experiments import Affinity, affinity
-from pinstudy.analysis.affinity.smt import Sharing
+from pinstudy.analysis.affinity.experiments import Affinity, Sharing, affinity
 from pinstudy.analysis.affinity.team import Team
 from pinstudy.analysis.affinity.timed_cases import (
     Against,

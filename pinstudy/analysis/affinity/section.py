@@ -9,7 +9,7 @@ from typing import TypeVar
 from pinstudy.analysis.affinity.timed_cases import TIMES, Row, cases_of
 from pinstudy.analysis.format.numbers import NOTHING, fixed, time_decimals
 from pinstudy.analysis.format.table import Column, Table, Written, joined, table_of
-from pinstudy.analysis.published.affinity import sources_of
+from pinstudy.analysis.published import sources_of
 from pinstudy.analysis.results.baselines import leaves_all
 from pinstudy.analysis.results.case import grouped
 from pinstudy.analysis.verdict.model import CaseFinding, Findings, unusable
@@ -117,7 +117,6 @@ def experiment_table(
 
 
 def _conclusion(rows: Sequence[Row]) -> list[str]:
-    """Return which cases take least and most of the time that they are compared with."""
     compared = [(row.measured.case, row.against.comparison) for row in rows if row.against]
     return [words.least_and_most(compared) if compared else words.NOTHING_COMPARED]
 

@@ -12,8 +12,8 @@ from pinstudy.analysis.affinity.section import Section, title_of
 from pinstudy.analysis.affinity.timed_cases import cases_of, column_means
 from pinstudy.analysis.format.numbers import NOTHING, mean_count, percent
 from pinstudy.analysis.format.table import Column, Written, table_of
+from pinstudy.analysis.records.gathered import THREADMAP
 from pinstudy.analysis.records.metrics import METRIC
-from pinstudy.analysis.records.team_looks import THREADMAP
 from pinstudy.analysis.results.node_files import NodeCpus, cpus_of, node_cpus
 from pinstudy.analysis.results.sources import Results
 from pinstudy.analysis.verdict.model import CaseFinding, Findings
@@ -132,13 +132,13 @@ def teams(results: Results, findings: Findings) -> list[Team]:
     return [
         Team(
             case,
-            tuple(TeamThread(masks[thread.allowed], thread.seen) for thread in of.threads),
-            of.runs,
+            tuple(TeamThread(masks[thread.allowed], thread.seen) for thread in seen.threads),
+            seen.runs,
             moves.get(case.case_id),
             node,
         )
-        for case, of in looks
-        if of is not None
+        for case, seen in looks
+        if seen is not None
     ]
 
 

@@ -8,14 +8,13 @@ from itertools import pairwise
 from typing import Literal
 
 from pinstudy.analysis.objectives import TIME, Objective
-from pinstudy.analysis.published.affinity import Published, published_of
+from pinstudy.analysis.published import Published, published_of
+from pinstudy.analysis.records.gathered import THREADMAP
 from pinstudy.analysis.records.metrics import METRIC
 from pinstudy.analysis.records.runs import good_runs
-from pinstudy.analysis.records.team_looks import THREADMAP
-from pinstudy.analysis.results.baselines import leaves_all
+from pinstudy.analysis.results.baselines import are_in_turn, leaves_all
 from pinstudy.analysis.results.case import grouped
 from pinstudy.analysis.results.sources import Results
-from pinstudy.analysis.results.turns import are_in_turn
 from pinstudy.analysis.statistics.difference import Difference
 from pinstudy.analysis.statistics.sample import Sample, describe
 from pinstudy.analysis.verdict.comparisons import Key, compare_all
@@ -138,17 +137,19 @@ def compared(pairs: Sequence[Pair], margin: float) -> dict[Pair, Against]:
     return {keys[key]: Against(keys[key][1], comparison) for key, comparison in comparisons.items()}
 
 
-def _difference(case: Measured, others: Sequence[Measured]) -> Difference | None:
-    if unusable(one.case for one in (case, *others)):
+def _difference(case: Measured, against: Sequence[Measured]) -> Difference | None:
+    if unusable(measured.case for measured in (case, *against)):
         return None
-    values = [one.values for one in (case, *others) if one.values is not None]
-    if not others or len(values) <= len(others):
+    values = [measured.values for measured in (case, *against) if measured.values is not None]
+    if not against or len(values) <= len(against):
         return None
-    if len(others) == 1:
+    if len(against) == 1:
         return difference_of(values[0], values[1], TIME)
     if not all(are_in_turn(values[0].made, other.made) for other in values[1:]):
         return None
-    mine, *samples = (one.sample for one in (case, *others) if one.sample is not None)
+    mine, *samples = (
+        measured.sample for measured in (case, *against) if measured.sample is not None
+    )
     n = min(sample.n for sample in samples)
     if min(mine.n, n) < 2:
         return None
@@ -170,10 +171,10 @@ def why_not_compared(cases: Sequence[Measured]) -> Literal["lost", "modes", "few
     return "modes" if hidden or any(TIME in measured.case.modes for measured in cases) else "few"
 
 
-def _share_no_attempt(case: Measured, others: Sequence[Measured]) -> bool:
+def _share_no_attempt(case: Measured, against: Sequence[Measured]) -> bool:
     return any(
         case.values and other.values and share_no_attempt(case.values, other.values)
-        for other in others
+        for other in against
     )
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from pinstudy.analysis.objectives import Objective
 from pinstudy.analysis.records.files import read_node
-from pinstudy.analysis.records.first_records import Record
+from pinstudy.analysis.records.gathered import Record
 from pinstudy.analysis.results.node_files import node_facts
 from pinstudy.analysis.results.sources import Results
 from pinstudy.analysis.results.summaries import UNKNOWN

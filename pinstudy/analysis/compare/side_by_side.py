@@ -34,8 +34,8 @@ from pinstudy.analysis.objectives import (
     Objective,
     by_identity,
 )
+from pinstudy.analysis.results.baselines import are_in_turn
 from pinstudy.analysis.results.sources import Results
-from pinstudy.analysis.results.turns import are_in_turn
 from pinstudy.analysis.statistics.decision import Outcome
 from pinstudy.analysis.statistics.difference import Difference, Estimand
 from pinstudy.analysis.statistics.sample import Interval

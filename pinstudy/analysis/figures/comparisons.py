@@ -186,7 +186,6 @@ def _lane(lanes: int) -> float:
 
 
 def _program(line: ConfigurationLine, layout: Layout) -> str:
-    """Return the name of a program, which may have its build and size behind it."""
     app, space, rest = line.program.partition(" ")
     return (
         layout.name(line.program)
@@ -202,7 +201,6 @@ def _frame(
     entries: Sequence[Entry],
     layout: Layout,
 ) -> tuple[Figure, Axes]:
-    """Return the figure with title, labels, the axis in words and legend."""
     width = layout.wide()
     most = _LABELS * width
     labels = [text_width(row.label, _LABEL_SIZE) for row in rows if not row.is_heading]
@@ -306,7 +304,6 @@ def _ends(cell: Cell) -> tuple[float, float]:
 def _draw(
     axes: Axes, rows: Sequence[_Row], mappings: Iterable[str], scale: Scale, layout: Layout
 ) -> dict[str, str]:
-    """Draw the marks; return their tooltips by gid."""
     looks = mapping_looks(mappings)
     tooltips: dict[str, str] = {}
     top = 0.0

@@ -51,7 +51,6 @@ def _draw(row: DemoRow, demo: Demo) -> Drawing | NotDrawn:
 
 
 def _bars(row: DemoRow) -> Figure:
-    """Return a figure with a panel beside the other, and a bar for each placement."""
     count = max(len(panel.bars) for panel in row.panels)
     height = _TOP_IN + _BAR_IN * count + _BOTTOM_IN
     wide = WIDTH - _LEFT_IN - _RIGHT_IN - _GAP_IN * (len(row.panels) - 1)

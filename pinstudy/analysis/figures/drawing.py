@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from pinstudy.analysis.figures.style import DPI
 from pinstudy.analysis.format.numbers import NO_REASON, three_digits
-from pinstudy.analysis.format.table import joined
+from pinstudy.analysis.format.table import joined, latex_text, markdown_text
 from pinstudy.analysis.records.files import write_file
 from pinstudy.analysis.results.sources import Results
 from pinstudy.analysis.verdict.model import CaseFinding
@@ -135,3 +135,68 @@ def _distinct_reasons(reasons: Sequence[object]) -> str:
     distinct = [text for text in texts if not any(text in more for more in texts if more != text)]
     more = len(distinct) - _MAX_REASONS
     return joined([*distinct[:_MAX_REASONS], *([f"and {more} more reasons"] if more > 0 else [])])
+
+
+MARKDOWN, LATEX = "captions.md", "captions.tex"
+# The formats that LaTeX reads.
+_FOR_LATEX = (".pdf", ".png")
+_LATEX_HEAD = """% Figures of {source}, at the size in which they are printed: do not scale them.
+% In the preamble: \\usepackage{{graphicx}}, \\graphicspath{{{{PATH/TO/THIS/FOLDER/}}}}
+"""
+_ENVIRONMENT = r"""
+\begin{figure}
+  \centering
+  \includegraphics{%(name)s}
+  \caption{%(caption)s}
+  \label{fig:%(label)s}
+\end{figure}
+"""
+
+
+@dataclass(frozen=True)
+class Written:
+    """A figure that was written: its title and caption, and its files."""
+
+    name: str
+    title: str
+    caption: str
+    files: tuple[Path, ...]
+
+
+def write_captions(source: str, figures: Sequence[Written | NotDrawn], folder: Path) -> list[Path]:
+    """Write the captions of what was written; return the files' paths, none without a figure.
+
+    Raises UserError when the folder cannot be written.
+    """
+    written = [figure for figure in figures if isinstance(figure, Written)]
+    if not written:
+        return []
+    missing = [figure for figure in figures if isinstance(figure, NotDrawn)]
+    files = [write_file(folder / MARKDOWN, _markdown(source, written, missing))]
+    if any(path.suffix in _FOR_LATEX for figure in written for path in figure.files):
+        files.append(write_file(folder / LATEX, _latex(source, written)))
+    return files
+
+
+def _markdown(source: str, written: Sequence[Written], missing: Sequence[NotDrawn]) -> str:
+    parts = [f"# Figures of {markdown_text(one_line(source))}"]
+    parts += [
+        f"## {figure.name}\n\n{markdown_text(figure.title)}. {markdown_text(figure.caption)}"
+        for figure in written
+    ]
+    if missing:
+        lines = (f"- {figure.name}: {markdown_text(one_line(figure.reason))}" for figure in missing)
+        parts.append("## Not drawn\n\n" + "\n".join(lines))
+    return "\n\n".join(parts) + "\n"
+
+
+def _latex(source: str, written: Sequence[Written]) -> str:
+    return _LATEX_HEAD.format(source=one_line(source)) + "".join(
+        _ENVIRONMENT
+        % {
+            "name": figure.name,
+            "caption": latex_text(f"{figure.title}. {figure.caption}"),
+            "label": figure.name.replace("/", "-"),
+        }
+        for figure in written
+    )

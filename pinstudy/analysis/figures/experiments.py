@@ -13,9 +13,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from numpy.typing import NDArray
 
-from pinstudy.analysis.affinity.contention import Contended, Contention
+from pinstudy.analysis.affinity.experiments import Contended, Contention, Sharing
 from pinstudy.analysis.affinity.section import title_of
-from pinstudy.analysis.affinity.smt import Sharing
 from pinstudy.analysis.affinity.team import MAX_CELLS, Team
 from pinstudy.analysis.affinity.timed_cases import CONTENTION, TIMES, Row
 from pinstudy.analysis.figures.drawing import (
@@ -217,7 +216,6 @@ def _workload(sharing: Sharing) -> str:
 
 
 def _by_place(sharing: Sharing, cases: Sequence[CaseFinding]) -> list[Row | None]:
-    """Return the row of two threads at the place of each case; None where there is none."""
     rows = {_place(row.measured.case): row for row in sharing if _of_two(row)}
     return [rows.get(_place(case)) for case in cases]
 
@@ -302,12 +300,10 @@ def draw_teams(teams: Sequence[Team], name: str, layout: Layout = SCREEN) -> Dra
 
 
 def _has_dots(team: Team) -> bool:
-    """Return whether the allowed CPUs are few enough to be drawn as dots."""
     return sum(len(thread.allowed) for thread in team.threads) <= MAX_ALLOWED
 
 
 def _columns(teams: Sequence[Team]) -> list[int]:
-    """Return the CPUs in the figure's order: those of the best kind first."""
     node = teams[0].node
     cpus = {cpu for team in teams for cpu in (*team.seen, *team.allowed, *team.node.kind)}
     rank = {kind: at for at, kind in enumerate(node.order)}
@@ -345,7 +341,6 @@ def _draw_team(axes: Axes, team: Team, columns: Sequence[int], layout: Layout) -
 
 
 def _mark_kinds(axes: Axes, team: Team, columns: Sequence[int]) -> None:
-    """Write each group's kind above it, with a line between two of them."""
     start = 0
     for kind, group in groupby(columns, key=lambda cpu: team.node.kind.get(cpu, "")):
         count = len(list(group))

@@ -11,27 +11,30 @@ from pathlib import Path
 
 import numpy as np
 
-from pinstudy.analysis.affinity.experiments import Affinity, affinity
-from pinstudy.analysis.affinity.smt import Sharing
+from pinstudy.analysis.affinity.experiments import Affinity, Sharing, affinity
 from pinstudy.analysis.affinity.timed_cases import CONTENTION, LATENCY, SMT
 from pinstudy.analysis.answer import analyze
-from pinstudy.analysis.figures.captions import Written, write_captions
 from pinstudy.analysis.figures.comparisons import draw_comparisons
-from pinstudy.analysis.figures.drawing import FORMATS, Drawing, NotDrawn, slug, write_drawing
+from pinstudy.analysis.figures.drawing import (
+    FORMATS,
+    Drawing,
+    NotDrawn,
+    Written,
+    slug,
+    write_captions,
+    write_drawing,
+)
 from pinstudy.analysis.figures.drift import draw_drift
 from pinstudy.analysis.figures.experiments import draw_contention, draw_smt, draw_teams
-from pinstudy.analysis.figures.imbalance import draw_imbalance
-from pinstudy.analysis.figures.kinds import draw_kinds
-from pinstudy.analysis.figures.labels import read_labels
 from pinstudy.analysis.figures.latency import draw_latency
-from pinstudy.analysis.figures.layout import SCREEN, Layout
+from pinstudy.analysis.figures.layout import SCREEN, Layout, read_labels
 from pinstudy.analysis.figures.overview import draw_overview_plane
 from pinstudy.analysis.figures.rows import runs_by_case
-from pinstudy.analysis.figures.slowdowns import draw_slowdowns
+from pinstudy.analysis.figures.tables import draw_imbalance, draw_kinds, draw_slowdowns
 from pinstudy.analysis.objectives import ENERGY, OBJECTIVES, TIME
 from pinstudy.analysis.overview.grid import program_names, unique_names
 from pinstudy.analysis.processes import how_many, pool
-from pinstudy.analysis.records.team_looks import THREADMAP
+from pinstudy.analysis.records.gathered import THREADMAP
 from pinstudy.analysis.results.case import grouped
 from pinstudy.analysis.results.sources import Results, open_results
 from pinstudy.analysis.verdict.model import Findings, objectives_in

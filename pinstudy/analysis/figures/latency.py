@@ -140,7 +140,6 @@ def _drawn(latency: Latency, layout: Layout) -> Figure:
 
 
 def _draw_cells(axes: Axes, shown: _Map) -> None:
-    """Draw the cells; those not measured are hatched, the diagonal is grey."""
     n = len(shown.cpus)
     axes.add_patch(
         Rectangle((-0.5, -0.5), n, n, facecolor="white", edgecolor=GREY, hatch="////", linewidth=0)
@@ -209,7 +208,6 @@ def _legend(latency: Latency, layers: Sequence[_Layer]) -> list[Entry]:
 
 
 def _unmeasured(latency: Latency) -> int:
-    """Return how many ordered pairs were not measured."""
     n = len(latency.cpus)
     return n * (n - 1) - int(np.isfinite(latency.matrix).sum())
 
@@ -276,7 +274,6 @@ def _room_for(layers: Sequence[_Layer]) -> tuple[float, float]:
 
 
 def _draw_edges(axes: Axes, cpus: Sequence[int], layers: Sequence[_Layer], side: float) -> None:
-    """Draw CPU numbers and layers at the left and at the top."""
     n = len(cpus)
     digits = len(str(max(cpus)))
     # As many CPUs have a number as have room for one.
@@ -302,7 +299,6 @@ def _draw_edges(axes: Axes, cpus: Sequence[int], layers: Sequence[_Layer], side:
 
 
 def _mark(axes: Axes, run: tuple[int, int], away: float, kind: str, inch: float) -> None:
-    """Draw one group at both edges: a bar of the kind's look, or a bracket."""
     first, last = run[0] - 0.5, run[1] + 0.5
     inset = min(0.14, 0.04 * inch)
     thick = 0.05 * inch
@@ -324,7 +320,6 @@ def _mark(axes: Axes, run: tuple[int, int], away: float, kind: str, inch: float)
 
 
 def _runs(places: Sequence[int]) -> list[tuple[int, int]]:
-    """Return first and last of each run of neighbouring places."""
     runs: list[tuple[int, int]] = []
     for at in sorted(places):
         if runs and runs[-1][1] == at - 1:

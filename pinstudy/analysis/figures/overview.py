@@ -122,7 +122,6 @@ def draw_overview_plane(
 
 
 def _reference(tables: Sequence[TableFindings], settings: Sequence[str], layout: Layout) -> str:
-    """Return the baseline in words, with its setting where the panels have several."""
     baselines = dict.fromkeys(
         case.full_mapping for table in tables for case in table.cases if case.is_baseline
     )
@@ -265,7 +264,6 @@ _PRODUCT: dict[str, Any] = {"color": GREY, "linewidth": 0.8, "linestyle": ":"}
 
 
 def _filled(marker: str, colour: str, setting: int) -> dict[str, Any]:
-    """Return the look of a case under the setting of that place."""
     return marker_style(marker, _MARKER, colour, colour) | {
         "fillstyle": _FILLS[min(setting, len(_FILLS) - 1)],
         "markerfacecoloralt": "white",
@@ -305,7 +303,6 @@ def _gid(panel: int, place: int) -> str:
 
 
 def _tooltips(panels: Sequence[_Panel], layout: Layout) -> dict[str, str]:
-    """Return what each mark says, by its gid."""
     return {
         _gid(number, place): _tooltip(point, layout)
         for number, panel in enumerate(panels)
@@ -314,7 +311,6 @@ def _tooltips(panels: Sequence[_Panel], layout: Layout) -> dict[str, str]:
 
 
 def _tooltip(point: _Point, layout: Layout) -> str:
-    """Return a case with its changes of time, with the interval, and of energy."""
     time, energy = (math.expm1(log) for log in (point.time, point.energy))
     if point.interval is None:
         change = words.MARK.format(change=signed_in_percent(time, 3))
@@ -372,7 +368,6 @@ def _box(x: float, y: float, text: str, right_by: int) -> Bbox:
 
 
 def _extremes(panel: _Panel) -> list[tuple[_Point, list[str]]]:
-    """Return the cases of the least time, energy and product, with the letters of what is least."""
     values: dict[str, Callable[[_Point], float]] = {
         "T": lambda point: point.time,
         "E": lambda point: point.energy,

@@ -16,7 +16,7 @@ from pinstudy.analysis.findings.one_for_all import (
     one_for_all_data,
 )
 from pinstudy.analysis.objectives import OBJECTIVES, Objective
-from pinstudy.analysis.records.first_records import command_line
+from pinstudy.analysis.records.gathered import command_line
 from pinstudy.analysis.records.keys import TableKey
 from pinstudy.analysis.results.case import Case, grouped
 from pinstudy.analysis.results.sources import Results

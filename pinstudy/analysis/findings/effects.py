@@ -11,10 +11,9 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from pinstudy.analysis.objectives import EDP, ENERGY, OBJECTIVES, Objective
-from pinstudy.analysis.results.alone import alone_of, only_alone
+from pinstudy.analysis.results.baselines import alone_of, are_in_turn, only_alone
 from pinstudy.analysis.results.case import Case
 from pinstudy.analysis.results.sources import Results
-from pinstudy.analysis.results.turns import are_in_turn
 from pinstudy.analysis.statistics.difference import Difference
 from pinstudy.analysis.statistics.sample import LEVEL, Interval
 from pinstudy.analysis.verdict.comparisons import difference_between

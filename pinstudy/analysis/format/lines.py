@@ -53,5 +53,5 @@ def length(line: Line) -> int:
 
 def stripped(line: Line) -> Line:
     """Return a line without blanks at its end."""
-    *others, last = line
-    return (*others, last._replace(text=last.text.rstrip())) if last.text.strip() else line
+    *before, last = line
+    return (*before, last._replace(text=last.text.rstrip())) if last.text.strip() else line

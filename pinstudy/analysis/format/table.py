@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from textwrap import TextWrapper
 from typing import TypeVar
 
@@ -229,3 +231,233 @@ def csv_value(value: object) -> object:
 # With these a formula begins, in one spreadsheet or another.
 _FORMULA = ("=", "+", "-", "@")
 _MARKDOWN = str.maketrans({c: f"\\{c}" for c in "\\|`*_[]<>&~"})
+
+
+# A number as it is written here, and what may stand in its place in a column of numbers.
+_LATEX_NUMBER = re.compile(r"([+-]?)(\d+)(?:\.(\d+))?(?:e([+-]?)(\d+))?\Z")
+_STANDS_FOR = ("n/a", "-", "left out")
+_MARKED = re.compile(r"(.*) \(([a-z]+)\)\Z", re.DOTALL)
+# Longer words may be broken, so that none sticks out of a column.
+_LONG_WORD = 20
+_BREAKS = re.compile(rf"[^/_.,:;=-]{{1,{_LONG_WORD}}}[/_.,:;=-]?|[/_.,:;=-]")
+
+_LATEX_HEAD = "% Needs \\usepackage{booktabs,graphicx,siunitx} in the preamble.\n"
+_LATEX_TABLE = r"""\begin{table}
+\centering\sloppy
+\caption{%(caption)s}%(label)s
+\vspace{2pt}\scriptsize\setlength{\tabcolsep}{2.5pt}
+\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%%
+\begin{tabular}{@{}%(columns)s@{}}
+\toprule
+%(heading)s
+\midrule
+%(rows)s
+\bottomrule
+\end{tabular}}%(notes)s
+\end{table}
+"""
+_LATEX_NOTES = (
+    "\n\\par\\smallskip\n\\begin{minipage}{\\linewidth}\\raggedright\n%s\n\\end{minipage}"
+)
+
+
+def latex(tables: Sequence[Table]) -> str:
+    """Return the tables as LaTeX that stays within a column of the page: booktabs, siunitx.
+
+    A table that is wider than the line is made smaller. Notes follow one another under the last
+    rule.
+    """
+    return _LATEX_HEAD + "\n".join(map(_latex_table, tables))
+
+
+def _latex_table(table: Table) -> str:
+    markers = {marker for marker, _ in table.notes}
+    columns = [_with_marker(column.short or column.title, markers) for column in table.columns]
+    cells = [[_with_marker(cell, markers) for cell in row] for row in table.cells]
+    formats = [
+        _latex_format(column, [row[at][0] for row in cells])
+        for at, column in enumerate(table.columns)
+    ]
+    notes = [latex_text(table.facts)] if table.facts else []
+    notes += [f"{_superscript(marker)}{latex_text(text)}" for marker, text in table.notes]
+    return _LATEX_TABLE % {
+        # LaTeX numbers tables itself.
+        "caption": latex_text(table.caption.removeprefix(f"Table {table.number}: ")),
+        "label": rf"\label{{{table.label}}}" if table.label else "",
+        "columns": "".join(formats),
+        "heading": _latex_heading(columns),
+        "rows": "\n".join(_latex_row(row, formats) for row in cells),
+        "notes": _LATEX_NOTES % "; ".join(notes) if notes else "",
+    }
+
+
+def _with_marker(text: str, markers: Collection[str]) -> tuple[str, str]:
+    found = _MARKED.match(text)
+    return (found[1], found[2]) if found and found[2] in markers else (text, "")
+
+
+def _superscript(marker: str) -> str:
+    return rf"\textsuperscript{{{marker}}}" if marker else ""
+
+
+def _latex_format(column: Column, cells: Sequence[str]) -> str:
+    """Return a column's format, with the places of its numbers where it has numbers alone."""
+    found = [number for cell in cells if (number := _LATEX_NUMBER.match(cell))]
+    words = [cell for cell in cells if not _LATEX_NUMBER.match(cell)]
+    # What stands in place of a whole row's numbers tells nothing of its column.
+    if not column.right or not found or any(not word.startswith(_STANDS_FOR) for word in words):
+        return "r" if column.right else "l"
+    sign = "-" if any(number[1] for number in found) else ""
+    whole = max(len(number[2]) for number in found)
+    places = max(len(number[3] or "") for number in found)
+    power = max(len(str(int(number[5]))) if number[5] else 0 for number in found)
+    negative = "-" if any(number[4] == "-" for number in found) else ""
+    exponent = f"e{negative}{power}" if power else ""
+    decimals = f".{places}" if places else ""
+    return f"S[table-format={sign}{whole}{decimals}{exponent}]"
+
+
+def _latex_heading(columns: Sequence[tuple[str, str]]) -> str:
+    rows: list[list[str]] = [[], []]
+    for name, marker in columns:
+        first, _, rest = name.partition(" ")
+        last = _superscript(marker)
+        rows[0].append(f"{{{_latex_escaped(first)}{'' if rest else last}}}")
+        rows[1].append(f"{{{_latex_escaped(rest)}{last}}}" if rest else "")
+    return "\n".join(" & ".join(row) + r" \\" for row in rows if any(row))
+
+
+def _latex_row(cells: Sequence[tuple[str, str]], formats: Sequence[str]) -> str:
+    written = [
+        _latex_cell(text, _superscript(marker), numbers=form.startswith("S"))
+        for (text, marker), form in zip(cells, formats, strict=True)
+    ]
+    return " & ".join(written) + r" \\"
+
+
+def _latex_cell(text: str, marker: str, *, numbers: bool) -> str:
+    if not numbers:
+        return f"{_latex_escaped(text)}{marker}"
+    found = _LATEX_NUMBER.match(text)
+    if not found:
+        return f"{{{_latex_escaped(text)}{marker}}}"
+    mantissa, _, power = text.partition("e")
+    exponent = f"e{int(power)}" if power else ""
+    return f"{mantissa}{exponent}{{{marker}}}" if marker else f"{mantissa}{exponent}"
+
+
+def latex_text(text: str) -> str:
+    """Return a text for LaTeX whose long words may be broken."""
+    return " ".join(
+        r"\allowbreak{}".join(map(_latex_escaped, _BREAKS.findall(word)))
+        if len(word) > _LONG_WORD
+        else _latex_escaped(word)
+        for word in text.split(" ")
+    )
+
+
+def _latex_escaped(text: str) -> str:
+    """Escape LaTeX's special characters, and replace those its fonts may lack."""
+    return "".join(c if c.isascii() or c in _LATIN else "?" for c in text.translate(_LATEX))
+
+
+# LaTeX composes them in any font, and takes UTF-8 since 2018.
+_LATIN = frozenset("ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÑÒÓÔÕÖØÙÚÛÜÝßàáâãäåæçèéêëìíîïñòóôõöøùúûüýÿ")
+_LATEX = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "|": r"\textbar{}",
+        '"': "''",
+        "`": r"\textasciigrave{}",
+        "…": r"\ldots{}",
+        "\N{EN DASH}": "--",
+        "\N{MULTIPLICATION SIGN}": r"$\times$",
+        "→": r"$\to$",
+        "²": r"$^2$",
+        "µ": r"$\mu$",
+        "±": r"$\pm$",
+        "°": r"$^\circ$",
+        "\N{MINUS SIGN}": r"$-$",
+        # Behind a row's end they would be arguments of that.
+        "[": "{[}",
+        "*": "{*}",
+    }
+    | {c: f"\\{c}" for c in "&%$#_{}"}
+)
+
+
+_BETWEEN = "  "
+
+
+def column_width(column: Column, cells: Iterable[str]) -> int:
+    """Return how many characters a column takes, with what stands between it and the next."""
+    return max(map(len, chain([_short_heading(column)], cells))) + len(_BETWEEN)
+
+
+def terminal_text(tables: Sequence[Table], width: int) -> str:
+    """Return the tables; notes of all of them stand once, at the end.
+
+    Notes are wrapped at the width. Tables are as wide as they are.
+    """
+    shared = shared_notes(tables)
+    parts = ["\n".join(_terminal_lines(table, shared, width)) for table in tables]
+    if shared:
+        parts.append("\n".join(["Of these tables", *_terminal_notes(shared, width)]))
+    return "\n\n".join(parts)
+
+
+def _short_heading(column: Column) -> str:
+    return column.short or column.title
+
+
+def _terminal_lines(table: Table, elsewhere: Collection[Note], width: int) -> list[str]:
+    columns = [
+        [_short_heading(column), *(row[at] for row in table.cells)]
+        for at, column in enumerate(table.columns)
+    ]
+    widths = [max(map(len, texts)) for texts in columns]
+    rows = [
+        _BETWEEN.join(
+            text.rjust(places) if column.right else text.ljust(places)
+            for text, column, places in zip(row, table.columns, widths, strict=True)
+        ).rstrip()
+        for row in zip(*columns, strict=True)
+    ]
+    notes = (note for note in table.notes if note not in elsewhere)
+    return [
+        *_terminal_title(table, max(map(len, rows)), width),
+        *rows,
+        *_terminal_notes(notes, width),
+    ]
+
+
+def _terminal_title(table: Table, of_rows: int, width: int) -> list[str]:
+    blanks = max(of_rows - len(table.caption) - len(table.facts), len(_BETWEEN))
+    if table.facts and len(table.caption) + blanks + len(table.facts) <= width:
+        return [table.caption + " " * blanks + table.facts]
+    return wrapped([table.caption, *filter(None, [table.facts])], width, "")
+
+
+def _terminal_notes(notes: Iterable[Note], width: int) -> list[str]:
+    return wrapped([line.strip() for line in text_notes(notes)], width, "")
+
+
+_STYLES: dict[str, Callable[[Sequence[Table]], str]] = {
+    "text": text,
+    "markdown": markdown,
+    "csv": csv_text,
+    "latex": latex,
+}
+
+
+def render(tables: Sequence[Table], style: str) -> str:
+    """Return the tables in one of the styles `text`, `markdown`, `csv`, `latex`.
+
+    CSV is one table with a header line: numbers unrounded, units in the header's names, cells empty
+    where nothing was measured.
+    """
+    return _STYLES[style](tables)

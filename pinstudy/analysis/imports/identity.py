@@ -97,7 +97,9 @@ class Identifier:
         if message := renamed(name):
             raise UserError(f"{one_line(str(path), None)}: {message}")
         mapping = self._mappings.get(name)
-        meaning = {of: getattr(mapping, of, None) for of in ("selection", "binding", "mechanism")}
+        meaning = {
+            fact: getattr(mapping, fact, None) for fact in ("selection", "binding", "mechanism")
+        }
         number = repetition if isinstance(repetition, int) else None
         return Identity(known | words, number, meaning)
 
@@ -190,7 +192,7 @@ class Numbers:
 
         for case in sorted(cases, key=place):
             table = self.tables.setdefault(case.table, max(self.tables.values(), default=0) + 1)
-            taken = [number for (of, _), number in self.rows.items() if of == table]
+            taken = [number for (own_table, _), number in self.rows.items() if own_table == table]
             self.rows.setdefault((table, case.row), max(taken, default=0) + 1)
 
     def of(self, case: Identity) -> tuple[int, int]:

@@ -108,8 +108,8 @@ def import_logs(
         for identity in [identifier.identify(path)]
         for block in read_log(path)
     ]
-    runs = [each for each in logs if not each.block.averaged]
-    averages = [each for each in logs if each.block.averaged]
+    runs = [log for log in logs if not log.block.averaged]
+    averages = [log for log in logs if log.block.averaged]
     if runs and averages:
         raise UserError(
             f"{averages[0].where}: averages of many runs (perf stat -r), and {runs[0].where} is a "
@@ -120,7 +120,7 @@ def import_logs(
             f"{runs[0].where}: a single run, and --repeats says an average of {repeats}; "
             "leave --repeats out"
         )
-    cases = len({each.identity.case_id for each in logs})
+    cases = len({log.identity.case_id for log in logs})
     pairs = _with_energy_logs(logs)
     if averages:
         add_summaries(into, _summaries(pairs, node_id, repeats))
@@ -139,32 +139,30 @@ def _node_id(name: str) -> str:
 def _summaries(
     averages: Sequence[_LogWithEnergy], node_id: str, repeats: int | None
 ) -> Iterator[tuple[str, Identity, dict[str, str]]]:
-    """Yield where an average stands, its case and its columns."""
-    for each, energy in averages:
-        if failure := _failure(each, energy):
+    for log, energy in averages:
+        if failure := _failure(log, energy):
             raise UserError(
-                f"{each.where}: averages of runs of which one failed ({failure}), and it cannot be "
+                f"{log.where}: averages of runs of which one failed ({failure}), and it cannot be "
                 "taken out; log single runs"
             )
-        count = _repeats(each, repeats)
+        count = _repeats(log, repeats)
         if energy and _repeats(energy, repeats) != count:
             raise UserError(
-                f"{energy.where}: averages of {_repeats(energy, repeats)} runs, and {each.where} "
+                f"{energy.where}: averages of {_repeats(energy, repeats)} runs, and {log.where} "
                 f"of {count}; expected as many"
             )
         columns = {
             "study": STUDY,
             "node_id": node_id,
-            **{name: str(value) for name, value in each.identity.fields.items()},
-            **{name: value for name, value in each.identity.meaning.items() if value},
+            **{name: str(value) for name, value in log.identity.fields.items()},
+            **{name: value for name, value in log.identity.meaning.items() if value},
             "n": str(count),
-            **summary_fields(each, count, energy or each),
+            **summary_fields(log, count, energy or log),
         }
-        yield each.where, each.identity, columns
+        yield log.where, log.identity, columns
 
 
 def _repeats(average: _Log, repeats: int | None) -> int:
-    """Return the number of runs behind an average; raises UserError when it is unknown."""
     in_log = average.block.repeats
     if in_log is None and repeats is None:
         raise UserError(
@@ -255,23 +253,23 @@ def _with_energy_logs(logs: Sequence[_Log]) -> list[_LogWithEnergy]:
     perf counts energy on all CPUs only (-a), and then everything else too, so that a run may have
     two logs. Raises UserError for logs that cannot be of one run.
     """
-    alone = {each.key: each for each in logs if each.key and not each.block.system_wide}
+    alone = {log.key: log for log in logs if log.key and not log.block.system_wide}
     wide: dict[Hashable, _Log] = {}
-    for each in logs:
-        if not each.block.system_wide or each.key not in alone:
+    for log in logs:
+        if not log.block.system_wide or log.key not in alone:
             continue
-        first = wide.setdefault(each.key, each)
-        if first is not each:
+        first = wide.setdefault(log.key, log)
+        if first is not log:
             raise UserError(
-                f"{each.where}: a second log of all CPUs beside {alone[each.key].where}, after "
+                f"{log.where}: a second log of all CPUs beside {alone[log.key].where}, after "
                 f"{first.where}; expected one, with all events of energy"
             )
-    pairs = [(each, None if each.block.system_wide else wide.get(each.key)) for each in logs]
+    pairs = [(log, None if log.block.system_wide else wide.get(log.key)) for log in logs]
     for run, energy in pairs:
         if energy:
             _check_times(run, energy)
     used = [id(energy) for _, energy in pairs if energy]
-    return [(each, energy) for each, energy in pairs if id(each) not in used]
+    return [(log, energy) for log, energy in pairs if id(log) not in used]
 
 
 def _check_times(run: _Log, energy: _Log) -> None:
@@ -287,7 +285,6 @@ def _check_times(run: _Log, energy: _Log) -> None:
 
 
 def _failure(run: _Log, energy: _Log | None) -> str:
-    """Return what perf said of a failed run in either of its logs; empty for a good one."""
     return run.block.failure or (energy.block.failure if energy else "")
 
 
@@ -385,7 +382,6 @@ def _without_time(*names: str) -> Reading:
 
 
 def _energy(block: Block) -> Reading:
-    """Return the joules of each domain during a log's time, or why there are none."""
     joules = reading_of(
         {domain: _joules(block.rows, event) for domain, event in PERF_EVENTS.items()}
     )
@@ -471,7 +467,9 @@ def _kinds(rows: Sequence[Row]) -> Mapping[str, Sequence[str]]:
     """
     named = {row.pmu for row in rows}
     if named & set(_KINDS):
-        return {pmu: of for pmu, of in _KINDS.items() if pmu in named or pmu != "cpu_lowpower"}
+        return {
+            pmu: kinds for pmu, kinds in _KINDS.items() if pmu in named or pmu != "cpu_lowpower"
+        }
     return {"cpu": ()} if "cpu" in named else {}
 
 

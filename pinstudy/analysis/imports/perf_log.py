@@ -210,7 +210,6 @@ def _check_times(blocks: Sequence[Block]) -> None:
 
 
 def _check_events(blocks: Sequence[Block]) -> None:
-    """Raise _LogError for a run of more events than any perf counts."""
     for block in blocks:
         events = len({row.name for row in block.rows})
         if events > _MAX_EVENTS:
@@ -218,7 +217,6 @@ def _check_events(blocks: Sequence[Block]) -> None:
 
 
 def _check_rows(line: int, rows: int) -> None:
-    """Raise _LogError at the line of a run's last row, if these are too many."""
     if rows > _MAX_ROWS:
         raise _LogError(line, f"more than {_MAX_ROWS} counts; expected those of a run")
 
@@ -356,17 +354,17 @@ def _text_row(line: str) -> Row | None:
     )
 
 
-def _unit_and_event(what: str) -> tuple[str, str]:
-    if old := _OLD_CLOCK.fullmatch(what):
+def _unit_and_event(text: str) -> tuple[str, str]:
+    if old := _OLD_CLOCK.fullmatch(text):
         return old["unit"], old["event"]
-    if raw := _OLD_RAW.fullmatch(what):
+    if raw := _OLD_RAW.fullmatch(text):
         return "", f"r{raw['code']}"
-    unit, _, event = what.partition(" ")
+    unit, _, event = text.partition(" ")
     is_unit = _UNIT.fullmatch(unit) and canonical_event(unit) not in _COMMON_EVENTS
     if event and not event.lstrip().startswith("[") and is_unit:
         return unit, event.strip()
     # Two words that are no unit and event, such as an event and a cgroup, are no event's name.
-    return "", what
+    return "", text
 
 
 def localised(text: str) -> float:
@@ -452,7 +450,6 @@ def _is_clock(row: Row) -> bool:
 
 
 def _clock_ns(rows: Sequence[Row]) -> int | None:
-    """Return the program's CPU time."""
     clocks = (row for row in rows if _is_clock(row) and row.aggregate is None)
     return next((round(in_ns(row.value, row.unit)) for row in clocks if row.value), None)
 
@@ -558,7 +555,6 @@ def _rows_of(line: str, number: int, following: str) -> Iterator[Row]:
 
 
 def _why_no_row(line: str, following: str) -> str:
-    """Return what a line is instead of a row, and what to do."""
     if line.startswith("{"):
         return _why_no_json_row(line)
     line, following = line[:_MAX_LETTERS], following[:_MAX_LETTERS]

@@ -120,7 +120,6 @@ class Latency:
         return matrix
 
     def _described(self, ends: list[str]) -> pd.DataFrame:
-        """Return the statistics of all runs with the same ends, a row a pair, sorted."""
         runs = self.runs.groupby(ends, sort=True)
         pair_of_run = np.asarray(runs.ngroup(), dtype=np.intp)
         counts = self.runs["n"].to_numpy()

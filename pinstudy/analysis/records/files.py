@@ -109,7 +109,6 @@ def read_lines(text: str, path: str, separator: str = ",") -> Iterator[list[Fiel
 
 
 def _cells(row: str, number: int, separator: str) -> list[str]:
-    """Return the cells of a row, the file's `number`-th; raises ValueError for one of no table."""
     if number > MAX_ROWS:
         raise ValueError(f"more than {MAX_ROWS - 1} rows below the first")
     if len(row) > MAX_ROW_CHARACTERS:

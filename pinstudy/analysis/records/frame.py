@@ -1,8 +1,13 @@
-"""Records to a frame: one row a run, and one for each of its regions."""
+"""Records to a frame: one row a run, and one for each of its regions.
+
+Types of values were checked where the line was read.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from datetime import datetime, timezone
 from typing import Any
 
 import numpy as np
@@ -10,16 +15,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pinstudy.analysis.measures import OF_KINDS, PLAIN, PROFILES
-from pinstudy.analysis.records import engines
-from pinstudy.analysis.records.columns import (
-    Reasons,
-    Sparse,
-    Texts,
-    by_kind,
-    by_number_and_kind,
-    numbers,
-    unix_seconds,
-)
+from pinstudy.analysis.records import flat
+from pinstudy.analysis.records.flat import REGION, region_records
 from pinstudy.analysis.records.keys import (
     OPTIONAL_KEYS,
     ROW_KEYS,
@@ -28,31 +25,169 @@ from pinstudy.analysis.records.keys import (
     settings_in,
 )
 from pinstudy.analysis.records.metrics import MAX_METRICS, METRIC, METRICS, metrics_of_record
-from pinstudy.analysis.records.regions import REGION, region_records
 from pinstudy.runners.node.topology import KIND_ORDER
 from pinstudy.runners.records.disturbances import SHARED, disturbances
 from pinstudy.runners.records.placed_runs import verdict_of
+
+Floats = NDArray[np.float64]
+
+_NO_KIND = (None,) * len(KIND_ORDER)
+
+
+class Codes(dict[Hashable, int]):
+    """Numbers for values, 0, 1, … in the order of their first use."""
+
+    def __missing__(self, value: Hashable) -> int:
+        """Return the number of a new value."""
+        code = self[value] = len(self)
+        return code
+
+
+class Texts:
+    """The texts of a column: each distinct one is kept once, a row is its number."""
+
+    def __init__(self) -> None:
+        # 0 stands for no text.
+        self._codes = Codes({None: 0})
+
+    def numbered(self, values: Sequence[Any]) -> NDArray[np.int32]:
+        """Return the texts' numbers, 0 for none."""
+        return np.fromiter(map(self._codes.__getitem__, values), np.int32, len(values))
+
+    def column(self, numbers: NDArray[np.int32]) -> pd.Categorical:
+        """Return the column of these numbers; it is missing where there was no text."""
+        codes: Any = numbers - 1
+        texts = pd.Index(list(self._codes)[1:], dtype=object)
+        return pd.Categorical.from_codes(codes, categories=texts)
+
+
+class Reasons:
+    """What `unavailable` says: each distinct pair of field and reason, and each set of these, once.
+
+    Runs of a case lack the same fields for the same reasons, so that a run costs one number.
+    """
+
+    def __init__(self) -> None:
+        self._sets = Codes()
+
+    def number(self, unavailable: Mapping[str, str] | None) -> int:
+        """Return the number of the set of a record's reasons."""
+        return self._sets[tuple((unavailable or {}).items())]
+
+    def by_case(self, cases: pd.Series[Any], numbers: pd.Series[Any]) -> pd.DataFrame:
+        """Return the distinct reasons of runs, given by their cases and the numbers of their sets.
+
+        Columns: `case_id`, `field`, `reason`; a case's in the order of their appearance.
+        """
+        sets: list[Any] = list(self._sets)
+        runs = pd.DataFrame({"case": cases, "set": numbers}).drop_duplicates()
+        rows = dict.fromkeys(
+            (case, field, reason)
+            for case, number in runs.itertuples(index=False, name=None)
+            for field, reason in sets[number]
+            if reason
+        )
+        return pd.DataFrame(list(rows), columns=["case_id", "field", "reason"], dtype=object)
+
+
+def numbers(values: Sequence[Any]) -> Floats:
+    """Return numbers, NaN for None."""
+    return np.array(values, dtype=float)
+
+
+def by_kind(values: Mapping[str, float] | None) -> Iterable[float | None]:
+    """Return what an object by core kind has for each of KIND_ORDER; other names are ignored."""
+    return map(values.get, KIND_ORDER) if values else _NO_KIND
+
+
+def by_number_and_kind(values: Sequence[Mapping[str, float]] | None, most: int) -> dict[str, float]:
+    """Return a list of objects by core kind as one object, whose names are such as `0 P`.
+
+    Of longer lists the first `most` are taken.
+    """
+    return {
+        f"{at} {kind}": number
+        for at, by_kind in enumerate((values or ())[:most])
+        for kind, number in by_kind.items()
+        if kind in KIND_ORDER
+    }
+
+
+def unix_seconds(moment: str | None) -> float:
+    """Return a point in time, a text as ISO 8601 has it, in seconds since 1970; UTC is assumed."""
+    if moment is None:
+        return math.nan
+    try:
+        # Python 3.10 does not know the Z.
+        parsed = datetime.fromisoformat(moment.replace("Z", "+00:00"))
+        aware = parsed if parsed.tzinfo else parsed.replace(tzinfo=timezone.utc)
+        return aware.timestamp()
+    except (ValueError, OverflowError):
+        return math.nan
+
+
+class Sparse:
+    """Numbers by name, a column a name, a row a record; only records that have any take memory.
+
+    `pattern` makes a column's name, `accepts` says which names may be columns. Of more than `most`
+    names the first in the alphabet are kept. `more` tells that there were others.
+    """
+
+    def __init__(self, pattern: str, accepts: Callable[[str], bool], most: int) -> None:
+        self.more = False
+        self._pattern, self._accepts, self._most = pattern, accepts, most
+        self._cells: dict[str, tuple[list[int], list[float]]] = {}
+
+    def add(self, row: int, values: Mapping[str, float] | None) -> None:
+        """Add what a row has."""
+        for name, value in (values or {}).items():
+            if self._takes(name):
+                rows, numbers = self._cells[name]
+                rows.append(row)
+                numbers.append(value)
+
+    def _takes(self, name: str) -> bool:
+        """Return whether a name is a column, after it has become one where it may."""
+        if name in self._cells:
+            return True
+        if self._accepts(name):
+            self._cells[name] = [], []
+            if len(self._cells) <= self._most:
+                return True
+            del self._cells[max(self._cells)]
+        self.more = True
+        return name in self._cells
+
+    def columns(self, row_count: int) -> dict[str, Floats]:
+        """Return the columns, NaN where a row has no number."""
+        columns_by_name = {}
+        for name, (rows, numbers) in sorted(self._cells.items()):
+            column = np.full(row_count, np.nan)
+            column[rows] = numbers
+            columns_by_name[self._pattern.format(name)] = column
+        return columns_by_name
+
 
 _TEXTS = (
     "study", "study_digest", "study_file", "case_id", "program_digest", "environment_digest",
     "node_id", "pool", "node_digest", "node", "boot_id", "app", "build", "size", "schedule",
     "wait_policy", "mapping", "governor", "selection", "binding", "mechanism", "cpus", "status",
-    "reason", "governor_read", "driver", *engines.TEXTS, "algorithm", "implementation",
+    "reason", "governor_read", "driver", *flat.TEXTS, "algorithm", "implementation",
     "sched_energy_aware", "sched_ext_scheduler", REGION, "co_runner", "co_runner_cpus",
     "co_runner_alone", "priority", "power_supply",
 )  # fmt: skip
 _COUNTS = (
     "table_number", "case_number", "repetition", "block", "order", "attempt", "threads",
-    *engines.COUNTS,
+    *flat.COUNTS,
 )  # fmt: skip
 _FLAGS = ("warmup", "kinds_declared", "fixed_time", "no_schedule")
 _VERDICTS = tuple(
-    f"{name}_verdict" for name in ("placement", engines.VCPU_PLACEMENT, "co_runner_placement")
+    f"{name}_verdict" for name in ("placement", flat.VCPU_PLACEMENT, "co_runner_placement")
 )
 # What the study asks for, and what was read back.
 _SETTINGS = ("settings", "settings_read")
 # Tuples, None where there is nothing in them.
-_LISTS = ("disturbed", "daemons", engines.RANK_CPUS, *_SETTINGS, METRICS)
+_LISTS = ("disturbed", "daemons", flat.RANK_CPUS, *_SETTINGS, METRICS)
 # The task that took most CPU time of all others, where the run shared its CPUs, and that time.
 _NEIGHBOUR = ("neighbour", "neighbour_s")
 _FIELDS_OF_KINDS = tuple(measure.field for measure in OF_KINDS)
@@ -97,10 +232,10 @@ class FrameBuilder:
 
     def add(self, record: Mapping[str, Any]) -> None:
         """Add the row of a run and those of its regions."""
-        self._add_row(engines.in_columns(record))
+        self._add_row(flat.in_columns(record))
         if "regions" in record or record.get("region_marks") is not None:
             for region in region_records(record):
-                self._add_row(engines.in_columns(region))
+                self._add_row(flat.in_columns(region))
 
     def _add_row(self, record: Mapping[str, Any]) -> None:
         if not _is_usable(record):
@@ -158,7 +293,6 @@ def _is_usable(record: Mapping[str, Any]) -> bool:
 
 
 def _row(record: Mapping[str, Any], reasons: Reasons) -> tuple[Any, ...]:
-    """Return the values of a record by _ROW."""
     get = record.get
     disturbed = disturbances(record)
     # By the clock as it was when the attempt began: one that is set must not misorder runs.
@@ -167,11 +301,11 @@ def _row(record: Mapping[str, Any], reasons: Reasons) -> tuple[Any, ...]:
     return (
         *map(get, _UNCHANGED),
         verdict_of(record),
-        verdict_of(record, engines.VCPU_PLACEMENT),
+        verdict_of(record, flat.VCPU_PLACEMENT),
         verdict_of(record, "co_runner_placement"),
         disturbed or None,
         tuple(get("daemons") or ()) or None,
-        tuple(get(engines.RANK_CPUS) or ()) or None,
+        tuple(get(flat.RANK_CPUS) or ()) or None,
         *[settings_as_texts(settings_in(get(name) or {})) or None for name in _SETTINGS],
         metrics_of_record(get("metric_units"), get("metric_better")),
         neighbour,

@@ -59,7 +59,6 @@ def metrics_of_record(
 
 
 def _texts(table: dict[str, str]) -> tuple[tuple[str, str], ...]:
-    """Return the first names of a table with their texts; an empty one for what is no unit."""
     return tuple(
         (name, text if len(text) <= MAX_UNIT else "")
         for name, text in islice(table.items(), MAX_METRICS)

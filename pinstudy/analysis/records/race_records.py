@@ -110,9 +110,9 @@ def rule_of(value: object) -> Race | None:
     race = value.get("race") if isinstance(value, dict) else None
     if not isinstance(race, dict):
         return None
-    of, better = race.get("of"), race.get("better")
+    metric, better = race.get("of"), race.get("better")
     margin = number_or_nan(race.get("margin"))
-    if not isinstance(of, str) or not 0 < len(of) <= MAX_NAME or not of.isprintable():
+    if not isinstance(metric, str) or not 0 < len(metric) <= MAX_NAME or not metric.isprintable():
         return None
     if better not in DIRECTIONS or not 0 < margin < 1:
         return None
@@ -122,7 +122,7 @@ def rule_of(value: object) -> Race | None:
         return None
     return Race(
         region=region,
-        of=of,
+        of=metric,
         higher=better == "higher",
         margin=margin,
         time_budget_s=time_budget_s,
@@ -131,7 +131,6 @@ def rule_of(value: object) -> Race | None:
 
 
 def _cases(race: Mapping[str, Any]) -> int:
-    """Return how many cases began the race; 0 where the record does not say it."""
     cases = race.get("cases")
     return min(cases, MAX_CASES) if _is_count(cases) else 0
 
@@ -171,7 +170,6 @@ def _with_limits_of(folder: Path, rule: Race) -> Race:
 
 
 def _limits(within: object, runs: object) -> tuple[float | None, int | str | None]:
-    """Return a race's limits of time and of runs, None for what is none."""
     seconds = number_or_nan(within)
     time_budget_s = seconds if 0 < seconds < math.inf else None
     if runs == ANY and time_budget_s is not None:

@@ -11,13 +11,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pinstudy.analysis.records.first_records import FirstRecords
+from pinstudy.analysis.records.flat import REGION
 from pinstudy.analysis.records.frame import REASONS, FrameBuilder
+from pinstudy.analysis.records.gathered import FirstRecords, SettingsSeen, TeamLooks
 from pinstudy.analysis.records.keys import ROW_KEYS, TABLE_KEYS
 from pinstudy.analysis.records.race_records import RaceReader
-from pinstudy.analysis.records.regions import REGION
-from pinstudy.analysis.records.settings_seen import SettingsSeen
-from pinstudy.analysis.records.team_looks import TeamLooks
 from pinstudy.base import PINSTUDY
 from pinstudy.base.errors import UserError
 from pinstudy.configs.repetitions import MAX_REPETITIONS, looks_of

@@ -6,18 +6,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from pinstudy.analysis.affinity.c2c import lines_section
-from pinstudy.analysis.affinity.contention import contention_sections
-from pinstudy.analysis.affinity.experiments import Affinity
-from pinstudy.analysis.affinity.pingpong import pingpong_section
+from pinstudy.analysis.affinity.experiments import (
+    Affinity,
+    contention_sections,
+    pingpong_section,
+    smt_section,
+)
 from pinstudy.analysis.affinity.section import Section, lacking
-from pinstudy.analysis.affinity.smt import smt_section
 from pinstudy.analysis.affinity.team import team_section
 from pinstudy.analysis.affinity.timed_cases import CONTENTION, LATENCY, PINGPONG, SMT
 from pinstudy.analysis.format.table import Column, Table
-from pinstudy.analysis.latency.findings import latency_findings
+from pinstudy.analysis.latency.findings import latency_findings, latency_tables, mappings
 from pinstudy.analysis.latency.reading import Latency
-from pinstudy.analysis.latency.report import latency_tables, mappings
-from pinstudy.analysis.records.team_looks import THREADMAP
+from pinstudy.analysis.records.gathered import THREADMAP
 from pinstudy.analysis.results.node_files import node_cpus
 from pinstudy.analysis.results.sources import Results
 from pinstudy.analysis.verdict.model import Findings
@@ -127,7 +128,6 @@ def _absent(results: Results, affinity: Affinity, findings: Findings) -> dict[st
 
 
 def _no_lines(affinity: Affinity) -> Iterator[str]:
-    """Yield why the cache lines that cores took from each other are not known."""
     if affinity.lines is None:
         yield words.NO_C2C
         return

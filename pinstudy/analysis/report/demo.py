@@ -13,8 +13,13 @@ from pinstudy.analysis.answer import analyze
 from pinstudy.analysis.figures.demo import draw_demo
 from pinstudy.analysis.figures.drawing import NotDrawn, write_drawing
 from pinstudy.analysis.records.files import write_file
-from pinstudy.analysis.report.pictures import Picture, picture_of
-from pinstudy.analysis.report.templates import csp_digest, page_environment, style_of
+from pinstudy.analysis.report.html import (
+    Picture,
+    csp_digest,
+    page_environment,
+    picture_of,
+    style_of,
+)
 from pinstudy.analysis.results.node_files import node_sheets
 from pinstudy.analysis.results.sources import open_results
 from pinstudy.analysis.words import demo as words

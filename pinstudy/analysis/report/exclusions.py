@@ -85,11 +85,10 @@ def excluded_runs(results: Results, places: Mapping[str, Place]) -> Excluded | N
 
 
 def _by_reason(reasons: Iterable[str]) -> Iterator[tuple[str, int]]:
-    """Yield the reasons with their counts, the most frequent first."""
     counted = Counter(reasons).most_common()
     yield from counted[:MAX_REASONS]
-    if others := counted[MAX_REASONS:]:
-        yield plural(len(others), "further reason"), sum(count for _, count in others)
+    if rest := counted[MAX_REASONS:]:
+        yield plural(len(rest), "further reason"), sum(count for _, count in rest)
 
 
 def missing(results: Results, places: Mapping[str, Place], sheets: Sequence[NodeSheet]) -> Table:
@@ -145,13 +144,13 @@ def _reasons(results: Results) -> Iterator[tuple[str, str, str]]:
 
 
 def _unproved(places: Mapping[str, Place]) -> Iterator[Missing]:
-    for field, what in PLACEMENTS.items():
+    for field, noun in PLACEMENTS.items():
         of_cases = [
             case.summary.circumstances.unproved.get(field, 0) for _, case in places.values()
         ]
         if any(of_cases):
-            of = f"the {what} in {plural(sum(of_cases), 'run')}"
-            yield of, _rows(list(compress(places.values(), of_cases))), "see the tables' notes"
+            text = f"the {noun} in {plural(sum(of_cases), 'run')}"
+            yield text, _rows(list(compress(places.values(), of_cases))), "see the tables' notes"
 
 
 def _rows(cases: Sequence[Place]) -> str:

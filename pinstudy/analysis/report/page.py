@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from urllib.parse import quote_from_bytes
 
@@ -26,26 +28,22 @@ from pinstudy.analysis.overview.terminal import overviews_of
 from pinstudy.analysis.records.files import write_file
 from pinstudy.analysis.report import sentences
 from pinstudy.analysis.report.affinity import experiments
-from pinstudy.analysis.report.cases import measured_columns
 from pinstudy.analysis.report.exclusions import excluded_runs, missing, places_of
-from pinstudy.analysis.report.first_screen import first_screen
-from pinstudy.analysis.report.grid import sections_of
-from pinstudy.analysis.report.pictures import (
+from pinstudy.analysis.report.first_screen import first_screen, sections_of
+from pinstudy.analysis.report.html import (
     Picture,
+    csp_digest,
     explained_once,
+    page_environment,
     picture_of,
     picture_or_reason,
     pictures_by_place,
-)
-from pinstudy.analysis.report.reproduction import citations, reproduction
-from pinstudy.analysis.report.templates import (
-    csp_digest,
-    page_environment,
     style_of,
     text_of,
     visible,
 )
-from pinstudy.analysis.results.instruments import instrument_tables, proof_sentence
+from pinstudy.analysis.report.reproduction import citations, reproduction
+from pinstudy.analysis.results.caveats import instrument_tables, proof_sentence
 from pinstudy.analysis.results.node_files import node_sheets
 from pinstudy.analysis.results.sources import Results, open_results
 from pinstudy.analysis.tables.means import tables_of_cases
@@ -153,7 +151,6 @@ def _data_uri(svg: bytes) -> str:
 
 
 def _title(results: Results) -> str:
-    """Return the study and the node, or the name of results without them."""
     if results.runs is None:
         return results.name
     frame = results.runs.frame
@@ -217,7 +214,6 @@ def _template() -> Template:
 
 
 def _with_minus(text: str) -> str:
-    """Return a text whose negative numbers have a minus sign."""
     return _MINUS.sub("\N{MINUS SIGN}", text)
 
 
@@ -230,3 +226,24 @@ def _prose(sentence: str) -> Markup:
     parts[::2] = [_UNBROKEN.sub("\N{NO-BREAK SPACE}", _with_minus(part)) for part in parts[::2]]
     parts[1::2] = [f"<code>{part}</code>" for part in parts[1::2]]
     return Markup("".join(parts))
+
+
+# A cell without a number; a note's marker may follow.
+_ABSENT = re.compile(r"(n/a|-)( \(\w+\))?$")
+
+
+def measured_columns(means: Table) -> Table:
+    """Return a table of means without the columns in which nothing was measured, and their notes.
+
+    The page says once why that is.
+    """
+    shown = [
+        at
+        for at in range(len(means.columns))
+        if any(not _ABSENT.match(row[at]) for row in means.cells)
+    ]
+    cells = tuple(tuple(row[at] for at in shown) for row in means.cells)
+    kept = tuple(means.columns[at] for at in shown)
+    ends = {text.rpartition(" ")[2] for text in (*(column.name for column in kept), *chain(*cells))}
+    notes = tuple(note for note in means.notes if not note[0] or f"({note[0]})" in ends)
+    return replace(means, columns=kept, cells=cells, notes=notes)

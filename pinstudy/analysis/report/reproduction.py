@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pinstudy.analysis.format.table import Column, Table
 from pinstudy.analysis.records.files import read_limited
-from pinstudy.analysis.records.first_records import Record, command_lines
+from pinstudy.analysis.records.gathered import Record, command_lines
 from pinstudy.analysis.records.race_records import rule_of
 from pinstudy.analysis.report.exclusions import Place
 from pinstudy.analysis.results.node_files import NodeSheet, kinds_option
@@ -98,14 +98,13 @@ def _text_of(path: Path) -> str | None:
 
 
 def _parts_of(records: Iterable[Record], places: Mapping[str, Place]) -> Parts:
-    """Return the versions and command lines of runs."""
     ran = [record for record in records if record.get("status") != SKIPPED]
     versions: dict[str, list[str]] = {}
     rules: dict[str, None] = {}
     lines = command_lines(ran, places)
     for record in ran:
-        for what, version in _versions(record):
-            known = versions.setdefault(what, [])
+        for part, version in _versions(record):
+            known = versions.setdefault(part, [])
             if version not in known and len(known) < MAX_DIFFERENT:
                 known.append(version)
         if rule := _rule(record.get("repetition_rule")):
@@ -115,7 +114,7 @@ def _parts_of(records: Iterable[Record], places: Mapping[str, Place]) -> Parts:
         Table(
             "What took part, by the records",
             (Column("what", right=False), Column("version", right=False)),
-            tuple((what, version) for what, known in versions.items() for version in known),
+            tuple((part, version) for part, known in versions.items() for version in known),
         ),
         Table(
             "What was started in each case",
@@ -138,11 +137,10 @@ def _versions(record: Record) -> list[tuple[str, str]]:
         pairs.append(("OpenMP runtime", runtime.get("version")))
     pairs.append(("program", record.get("built_with")))
     pairs.append(("program and libraries, SHA-256", record.get("program_digest")))
-    return [(what, version) for what, version in pairs if isinstance(version, str) and version]
+    return [(part, version) for part, version in pairs if isinstance(version, str) and version]
 
 
 def _rule(rule: object) -> str:
-    """Return what ended the repetitions of a case, in words; empty for what is no rule."""
     if not isinstance(rule, dict):
         return ""
     if race := rule_of(rule):

@@ -74,7 +74,7 @@ def _dates(first: float, last: float) -> str:
 
 def node_alt(node: NodeSheet) -> str:
     """Return what lstopo's picture of a node shows, in words."""
-    shown = joined(f"{what}: {text}" for what, text in node.summary)
+    shown = joined(f"{fact}: {text}" for fact, text in node.summary)
     return f"The packages, caches, cores and CPUs of {node.name} as boxes in boxes. {shown}"
 
 

@@ -18,7 +18,7 @@ from msgspec import Meta, Struct
 from pinstudy.analysis.measures import MAX_SHARE, MEASURE_OF, PLAIN, UNMEASURED, Stats
 from pinstudy.analysis.records.keys import ROW_FACTS, TABLE_KEYS, CaseKey, TableKey, settings_in
 from pinstudy.analysis.records.metrics import MAX_METRICS, MAX_UNIT, Metric
-from pinstudy.analysis.results import caveats, summaries, turns
+from pinstudy.analysis.results import baselines, caveats, summaries
 from pinstudy.analysis.results.case import Case, Circumstances, Stated
 from pinstudy.analysis.results.node_facts import NodeFacts, Word
 from pinstudy.base import PINSTUDY
@@ -465,7 +465,7 @@ class Card(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, 
             yield f"{caveats.DECLARED}: {self.node.kinds_text}"
         yield from self._conditions()
         if any(case.out_of_turn for case in self.cases):
-            yield turns.FOOTNOTE
+            yield baselines.OUT_OF_TURN
         versions = self.versions.get("pinstudy")
         made = f", made by pinstudy {versions[0]}" if versions else ""
         yield f"from a card{made}: means and comparisons, without runs and notes on them"

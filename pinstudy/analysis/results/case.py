@@ -7,13 +7,17 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from pinstudy.analysis.measures import BY_FIELD, UNMEASURED, Stats
+from pinstudy.analysis.objectives import OBJECTIVES, Objective, of_printed
 from pinstudy.analysis.records.keys import CaseKey
-from pinstudy.analysis.records.metrics import Metric
+from pinstudy.analysis.records.metrics import Metric, merged
+from pinstudy.base.text import one_line
+from pinstudy.configs.values import HIGHER
 from pinstudy.runners.records.lost_runs import LostRuns, lost_runs
 from pinstudy.runners.records.placed_runs import PlacedRuns
 
 if TYPE_CHECKING:
     from pinstudy.analysis.statistics.difference import Difference
+
 
 Item = TypeVar("Item")
 
@@ -61,7 +65,7 @@ class Circumstances:
     PLACEMENTS. `disturbed` counts averaged runs by DISTURBANCES of runners.records.disturbances;
     `neighbours` are the tasks that took most CPU time of all others in the runs that shared their
     CPUs. `stated` has comparisons by objective, where a card states them. `out_of_turn`: its runs
-    were not made in turn with its baseline's (analysis.results.turns). `unclear` has what a card
+    were not made in turn with its baseline's (results.baselines). `unclear` has what a card
     says of modes, by the objectives that have no outcome because of them.
     """
 
@@ -156,3 +160,35 @@ def grouped(items: Iterable[Item], key: Callable[[Item], Hashable]) -> list[list
     for item in items:
         groups.setdefault(key(item), []).append(item)
     return list(groups.values())
+
+
+def metrics_of(cases: Iterable[Case]) -> list[Metric]:
+    """Return the metrics of a table's cases in the app's order."""
+    return merged(metric for case in cases for metric in case.metrics)
+
+
+def objective_of(metric: Metric) -> Objective:
+    """Return a metric as what cases are compared by."""
+    name, unit = one_line(metric.name), one_line(metric.unit)
+    return of_printed(name, metric.field, unit, higher=metric.better == HIGHER)
+
+
+def objectives_of(cases: Iterable[Case]) -> tuple[Objective, ...]:
+    """Return what the cases of a table are compared by: that of every program, then its own.
+
+    These are the metrics of which the app says what is better, if all rows have one unit.
+    """
+    asked = [metric for metric in metrics_of(cases) if metric.better and len(metric.units) == 1]
+    return (*OBJECTIVES, *map(objective_of, asked))
+
+
+def why_not_averaged(metric: Metric) -> list[str]:
+    """Return why a case has no mean of a metric: its runs have it in several units."""
+    if len(metric.units) < 2:
+        return []
+    return [f"runs have it {in_units(metric)}, and numbers of several units have no mean"]
+
+
+def in_units(metric: Metric) -> str:
+    """Return the units of a metric in words: `in MB/s and in GB/s`."""
+    return " and ".join(f"in {unit or 'an unknown unit'}" for unit in metric.units)

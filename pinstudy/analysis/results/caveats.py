@@ -1,9 +1,9 @@
-"""Footnotes for every table of a results folder: declared kinds, emulation, several nodes."""
+"""Footnotes for every table of results: declared kinds, emulation, instruments, isolation."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import get_args
@@ -12,14 +12,17 @@ import numpy as np
 import pandas as pd
 
 from pinstudy.analysis.format.numbers import in_percent
-from pinstudy.analysis.format.table import joined
-from pinstudy.analysis.records.files import node_problem, read_node
+from pinstudy.analysis.format.table import Column, Table, joined
+from pinstudy.analysis.records.files import is_digest, node_problem, read_node
+from pinstudy.analysis.records.gathered import SettingsSeen
 from pinstudy.analysis.records.keys import BY_KVM, EMULATED
 from pinstudy.analysis.records.metrics import MAX_METRICS
 from pinstudy.analysis.records.runs import MADE_ON, Runs, good_runs
-from pinstudy.analysis.records.settings_seen import SettingsSeen
+from pinstudy.analysis.results.case import Case
 from pinstudy.base import PINSTUDY
+from pinstudy.base.cpulist import named_cpus, parse_cpulist
 from pinstudy.base.text import first_of, one_line, plural
+from pinstudy.runners.records.instruments import Proof, path_beside, read_proof
 from pinstudy.runners.records.kept_facts import variables_between
 from pinstudy.runners.records.line import TORN
 from pinstudy.runners.records.node_file import NodeFile
@@ -107,8 +110,8 @@ def ran_with(priorities: str) -> str:
 def ran_on_battery(supplies: Sequence[str]) -> Iterator[str]:
     """Yield what is to be known of runs that were made on battery."""
     if BATTERY in supplies:
-        what = "made" if len(supplies) == 1 else "some runs were made"
-        yield f"{what} on battery: limits of power and turbo are often lower than on mains"
+        made = "made" if len(supplies) == 1 else "some runs were made"
+        yield f"{made} on battery: limits of power and turbo are often lower than on mains"
 
 
 def running_meanwhile(daemons: Iterable[str]) -> str:
@@ -129,7 +132,6 @@ def power_supplies_of(frame: pd.DataFrame) -> tuple[PowerSupply, ...]:
 
 
 def _conditions(frame: pd.DataFrame) -> Iterator[str]:
-    """Say which unusual priority programs ran with, what fed the node, and beside which daemons."""
     if len(priorities := frame["priority"].dropna().unique()):
         in_some = " in some runs" if frame["priority"].isna().any() else ""
         yield ran_with(f"{' or '.join(priorities)}{in_some}")
@@ -153,9 +155,9 @@ def _environments(frame: pd.DataFrame, folder: Path) -> str:
     """
     known = frame[["case_id", "environment_digest"]].dropna().drop_duplicates().astype(str)
     several = known[known["case_id"].duplicated(keep=False)]
-    for _, of in several.groupby("case_id", sort=False):
-        first, *others = of["environment_digest"]
-        for other in others:
+    for _, runs in several.groupby("case_id", sort=False):
+        first, *later = runs["environment_digest"]
+        for other in later:
             if changes := variables_between((folder, first), (folder, other)):
                 return changes
     return ""
@@ -181,18 +183,17 @@ def _in_attempts(value: str, attempts: Iterable[object]) -> str:
 
 
 def _repeated(records: pd.DataFrame) -> Iterator[str]:
-    """Yield which repetitions have several records, how each ended, and which one counts."""
     if records.empty:
         return
     runs = records.groupby(["case_id", "warmup", "repetition"], observed=True, sort=False)
     texts = []
-    for (_, warmup, repetition), of in islice(iter(runs), _MAX_REPEATED):
-        first = of.iloc[0]
+    for (_, warmup, repetition), same_run in islice(iter(runs), _MAX_REPEATED):
+        first = same_run.iloc[0]
         row = f"#{first['case_number']} {first['mapping']} under {first['governor']}"
         kind = f"{'warm-up run' if warmup else 'repetition'} {repetition:.0f}"
-        ends = of[["attempt", "status", "elapsed_s"]].itertuples(index=False, name=None)
-        each = "; ".join(_ended(*end) for end in ends)
-        texts.append(one_line(f"{row}, {kind} ({each})"))
+        ends = same_run[["attempt", "status", "elapsed_s"]].itertuples(index=False, name=None)
+        listed = "; ".join(_ended(*end) for end in ends)
+        texts.append(one_line(f"{row}, {kind} ({listed})"))
     more = f", and {runs.ngroups - len(texts)} more" if runs.ngroups > len(texts) else ""
     yield (
         f"more than one record of {plural(runs.ngroups, 'run')}: {'; '.join(texts)}{more}; the "
@@ -201,7 +202,6 @@ def _repeated(records: pd.DataFrame) -> Iterator[str]:
 
 
 def _ended(attempt: float, status: str, elapsed_s: float) -> str:
-    """Return the attempt and the end of one of several records of a run."""
     end = one_line(status)
     if status == OK:
         end = "time not measured" if math.isnan(elapsed_s) else f"{elapsed_s:.6g} s"
@@ -234,12 +234,11 @@ def pool_footnote(frame: pd.DataFrame) -> str:
 
 
 def _difference(good: pd.DataFrame) -> str:
-    """Return whether the nodes' times differ, by the means of their blocks."""
     means = block_means(good)
-    samples = {node: of for node, of in means.items() if len(of) >= _MIN_BLOCKS}
+    samples = {node: blocks for node, blocks in means.items() if len(blocks) >= _MIN_BLOCKS}
     if len(samples) < 2 or len(samples) < len(means):
         return f"whether they differ needs {_MIN_BLOCKS} blocks on each"
-    if any(np.ptp(of) == 0 for of in samples.values()):
+    if any(np.ptp(blocks) == 0 for blocks in samples.values()):
         return "whether they differ cannot be told: blocks took exactly the same time"
     # Imported here: tables of one node are made where there is no scipy.
     from scipy import stats
@@ -247,7 +246,7 @@ def _difference(good: pd.DataFrame) -> str:
     p = stats.alexandergovern(*samples.values()).pvalue
     if p >= _LEVEL:
         return f"no difference between them was found (p = {p:.2g}, Alexander-Govern)"
-    level = {node: float(np.mean(of)) for node, of in samples.items()}
+    level = {node: float(np.mean(blocks)) for node, blocks in samples.items()}
     slow, fast = max(level, key=level.__getitem__), min(level, key=level.__getitem__)
     longer = float(np.expm1(level[slow] - level[fast]))
     return (
@@ -262,4 +261,114 @@ def block_means(good: pd.DataFrame) -> dict[str, np.ndarray]:
     log_s = np.log(timed["elapsed_s"])
     rest = log_s - log_s.groupby(timed["case_id"], observed=True).transform("mean")
     of_blocks = rest.groupby([timed[MADE_ON], timed["block"]], observed=True).mean()
-    return {str(node): of.to_numpy() for node, of in of_blocks.groupby(level=0, observed=True)}
+    return {
+        str(node): blocks.to_numpy() for node, blocks in of_blocks.groupby(level=0, observed=True)
+    }
+
+
+_COLUMNS = (
+    Column("state", right=False),
+    Column("instrument", right=False),
+    Column("known truth", right=False),
+    Column("measured", right=False),
+    Column("why", right=False),
+)
+
+
+def read_proofs(folder: Path, digests: Iterable[str]) -> dict[str, Proof]:
+    """Return what was found of the instruments of each node, by its digest; not all have a file."""
+    paths = {digest: path_beside(folder, digest) for digest in digests if is_digest(digest)}
+    found = {digest: proof for digest, path in paths.items() if (proof := read_proof(path))}
+    return {digest: proof for digest, proof in found.items() if proof.node_digest == digest}
+
+
+def off_fields(proofs: Iterable[Proof]) -> dict[str, str]:
+    """Return why the values of a record's fields are wrong, by field, as far as was found."""
+    reasons: dict[str, list[str]] = {}
+    for proof in proofs:
+        for finding in proof.off:
+            why = f"{finding.name}: off on {proof.node_id}, by `pinstudy prove`: {finding.why}"
+            for field in finding.fields:
+                reasons.setdefault(field, []).append(one_line(why))
+    return {field: joined(dict.fromkeys(texts)) for field, texts in reasons.items()}
+
+
+def proof_footnotes(proofs: Iterable[Proof]) -> list[str]:
+    """Return a footnote for each node whose instruments were off."""
+    return [
+        one_line(
+            f"{plural(len(proof.off), 'instrument')} of {proof.node_id} off when it was tested "
+            f"({proof.proved_at}): {proof.names_off}"
+        )
+        for proof in proofs
+        if proof.off
+    ]
+
+
+def instrument_tables(proofs: Mapping[str, Proof]) -> list[Table]:
+    """Return a table of all findings of each node, the instruments that are off first."""
+    tables = []
+    for proof in proofs.values():
+        rows = sorted(proof.findings, key=lambda finding: finding.state != "off")
+        cells = tuple(
+            tuple(
+                map(
+                    one_line,
+                    (finding.state, finding.name, finding.truth, finding.measured, finding.why),
+                )
+            )
+            for finding in rows
+        )
+        tables.append(Table(one_line(f"{proof.node_id}: {proof.summary}"), _COLUMNS, cells))
+    return tables
+
+
+def proof_sentence(proof: Proof) -> str:
+    """Return when a node's instruments were tested, and what was off."""
+    off = f"; off: {proof.names_off}" if proof.off else "; none was off"
+    return one_line(f"The instruments of {proof.node_id} were tested on {proof.proved_at}{off}.")
+
+
+def isolation_footnotes(nodes: Iterable[NodeFile], cases: Sequence[Case]) -> Iterator[str]:
+    """Yield what isolated CPUs and those without a tick did to cases, by the nodes' files.
+
+    Plans leave such cases out; older ones did not.
+    """
+    isolated, tickless = set[int](), set[int]()
+    for node in nodes:
+        isolated |= _cpus(node.isolated)
+        tickless |= _cpus(node.topology.nohz_full if node.topology else "")
+    if isolated:
+        are = f"{named_cpus(isolated)} {_are(isolated)} isolated (isolcpus, or a cpuset partition)"
+        if stuck := [case.key.mapping for case in cases if _is_stuck(case, isolated)]:
+            over = ", ".join(dict.fromkeys(stuck))
+            yield (
+                f"{are}: the kernel moves no threads onto or between them. So what pinning gains "
+                f"over {over} here is the doing of the isolation, too"
+            )
+        else:
+            yield f"{are}: the OS scheduler and sets of CPUs have the others alone"
+    if tickless:
+        yield (
+            f"{named_cpus(tickless)} {_are(tickless)} without the timer's tick where one thread "
+            "runs (nohz_full): mappings on these CPUs differ from those on others by that, too"
+        )
+
+
+def _are(cpus: Iterable[int]) -> str:
+    return "is" if len(set(cpus)) == 1 else "are"
+
+
+def _is_stuck(case: Case, isolated: set[int]) -> bool:
+    """Whether a case's threads were to move over CPUs of which some are isolated."""
+    if case.key.binding not in ("none", "set") or not case.has_runs or case.key.table.guest_size:
+        return False
+    cpus = _cpus(case.key.cpus)
+    return len(cpus) > 1 and not cpus.isdisjoint(isolated)
+
+
+def _cpus(text: str | None) -> set[int]:
+    try:
+        return set(parse_cpulist(text or ""))
+    except ValueError:
+        return set()

@@ -144,7 +144,6 @@ def _sheet(node: NodeFile, path: Path, pool: str) -> NodeSheet:
 
 
 def _picture(path: Path, absent: Mapping[str, str]) -> tuple[bytes | None, str]:
-    """Return lstopo's picture, or why there is none."""
     data = read_limited(path)
     if data is None:
         return None, absent.get("picture", _NO_PICTURE)
@@ -167,14 +166,12 @@ def kinds_option(sheets: Iterable[NodeSheet]) -> str:
 
 
 def _declared(kinds: Sequence[KindTable]) -> str:
-    """Return what `--kinds` was given, empty when kinds were found."""
     if not any(kind.declared for kind in kinds):
         return ""
     return ",".join(f"{kind.name}={kind.cpus}" for kind in kinds)
 
 
 def _caches(node: NodeFile) -> Iterator[Row]:
-    """Yield each level's caches: how many of which size."""
     caches = node.topology.caches if node.topology else ()
     counts = Counter((cache.level, _bytes(cache.size_bytes)) for cache in caches)
     levels: dict[int, list[str]] = {}
@@ -185,7 +182,6 @@ def _caches(node: NodeFile) -> Iterator[Row]:
 
 
 def _limits(limits: Iterable[PowerLimit]) -> Iterator[Row]:
-    """Yield the limits of each domain, a zone's own by their names."""
     parts: dict[str, list[str]] = {}
     for limit in limits:
         if limit.power_w is not None:

@@ -15,19 +15,23 @@ import pandas as pd
 from pinstudy.analysis.format.table import joined
 from pinstudy.analysis.published import publication
 from pinstudy.analysis.records.files import read_limited, read_node
-from pinstudy.analysis.records.regions import REGION
+from pinstudy.analysis.records.flat import REGION
 from pinstudy.analysis.records.runs import Runs, read_runs
+from pinstudy.analysis.results.baselines import OUT_OF_TURN, with_turns
 from pinstudy.analysis.results.card_file import PUBLISHED as OF_A_PUBLICATION
 from pinstudy.analysis.results.card_file import SUFFIX, Card, is_card, read_card
 from pinstudy.analysis.results.case import Case
-from pinstudy.analysis.results.caveats import folder_footnotes
-from pinstudy.analysis.results.instruments import off_fields, proof_footnotes, read_proofs
-from pinstudy.analysis.results.isolation import isolation_footnotes
+from pinstudy.analysis.results.caveats import (
+    folder_footnotes,
+    isolation_footnotes,
+    off_fields,
+    proof_footnotes,
+    read_proofs,
+)
 from pinstudy.analysis.results.node_facts import NodeFacts
 from pinstudy.analysis.results.summaries import FILE, read_summaries
 from pinstudy.analysis.results.summaries import FOOTNOTE as OF_MEANS
 from pinstudy.analysis.results.summarise import summarise
-from pinstudy.analysis.results.turns import FOOTNOTE, with_turns
 from pinstudy.base import PINSTUDY
 from pinstudy.base.decoding import converted
 from pinstudy.base.errors import UserError
@@ -80,7 +84,9 @@ class Results:
     def made_here(self) -> bool:
         """Whether pinstudy made the runs, and their records are here."""
         # A folder has imported runs only, or none.
-        return self.runs is not None and not any("imported" in of for of in self.runs.firsts)
+        return self.runs is not None and not any(
+            "imported" in record for record in self.runs.firsts
+        )
 
     @property
     def has_emulated_guests(self) -> bool:
@@ -171,7 +177,7 @@ def open_results(source: str) -> Results:
     footnotes += tuple(isolation_footnotes(filter(None, nodes), cases))
     # Cases that raced are compared by the race's own rules.
     if not runs.raced and any(case.circumstances.out_of_turn for case in cases):
-        footnotes += (FOOTNOTE,)
+        footnotes += (OUT_OF_TURN,)
     return Results(str(folder), folder, runs, cases, footnotes, proofs)
 
 
@@ -268,7 +274,7 @@ def _summaries(folder: Path) -> Results:
             "a folder of its own"
         )
     cases = read_summaries(folder / FILE, f"not in the imported {FILE}")
-    of_order = (FOOTNOTE,) if any(case.circumstances.out_of_turn for case in cases) else ()
+    of_order = (OUT_OF_TURN,) if any(case.circumstances.out_of_turn for case in cases) else ()
     return Results(str(folder), folder, None, cases, (OF_MEANS, *of_order))
 
 
@@ -279,11 +285,11 @@ def check_one_node(frame: pd.DataFrame, folder: Path) -> None:
     together. `frame` is one of `pinstudy.analysis.records.runs.Runs`, in which interchangeable
     nodes have one name.
     """
-    for what, name in (("nodes", "node_id"), ("studies", "study")):
+    for noun, name in (("nodes", "node_id"), ("studies", "study")):
         found = sorted(shown(str(value)) for value in frame[name].dropna().unique())
         if len(found) > 1:
             raise UserError(
-                f"{folder}: holds runs of several {what} ({', '.join(found)}); they are not taken "
+                f"{folder}: holds runs of several {noun} ({', '.join(found)}); they are not taken "
                 "together: move the files of each out of records/ into a folder of its own"
             )
     digests = [str(digest) for digest in frame["study_digest"].dropna().unique()]
@@ -294,12 +300,12 @@ def check_one_node(frame: pd.DataFrame, folder: Path) -> None:
             f"changed ({_files_of(folder, *digests[:2])}); {_OTHERWISE}"
         )
     known = frame[["node_id", "node_digest"]].dropna().drop_duplicates().astype(str)
-    for node, of in known.groupby("node_id", sort=False):
-        first, *others = of["node_digest"]
-        if others:
+    for node, facts in known.groupby("node_id", sort=False):
+        first, *later = facts["node_digest"]
+        if later:
             raise UserError(
                 f"{folder}: holds runs of before and after node {shown(node)} changed: "
-                f"{changed_between(folder, first, others[0])}; {_OTHERWISE}"
+                f"{changed_between(folder, first, later[0])}; {_OTHERWISE}"
             )
 
 
@@ -314,7 +320,7 @@ def _files_of(folder: Path, first: str, second: str) -> str:
         }
         for digest in found.intersection(names):
             names[digest].append(one_line(f"records/{shard.name}"))
-    both = [first_of(of, _MAX_FILES, ", ") or "a file that is gone" for of in names.values()]
+    both = [first_of(files, _MAX_FILES, ", ") or "a file that is gone" for files in names.values()]
     if both[0] == both[1]:
         return f"both in {both[0]}"
     return "{} of the one, {} of the other".format(*both)
@@ -329,15 +335,15 @@ def check_one_program(frame: pd.DataFrame, folder: Path) -> None:
     keys = ["app", "build", "size", "ranks", "threads"]
     known = frame[[*keys, "program_digest"]].fillna({"ranks": 0}).astype({"ranks": int})
     known = known.dropna().drop_duplicates()
-    for of, programs in known.groupby(keys, sort=False, observed=True):
-        first, *others = programs["program_digest"].astype(str)
-        if others:
-            app, build, size, ranks, threads = (one_line(str(key)) for key in of)
+    for case, programs in known.groupby(keys, sort=False, observed=True):
+        first, *later = programs["program_digest"].astype(str)
+        if later:
+            app, build, size, ranks, threads = (one_line(str(key)) for key in case)
             with_ranks = "" if ranks == "0" else f"ranks {ranks}, "
             raise UserError(
                 f"{folder}: holds runs of two programs for {app}-{build}, size {size}, "
                 f"{with_ranks}threads {threads}: "
-                f"{files_between((folder, first), (folder, others[0]))}; {_OTHERWISE}"
+                f"{files_between((folder, first), (folder, later[0]))}; {_OTHERWISE}"
             )
 
 

@@ -23,8 +23,13 @@ from pinstudy.analysis.records.keys import (
 )
 from pinstudy.analysis.records.metrics import METRIC, METRIC_REASON, METRICS, Metric, merged
 from pinstudy.analysis.records.runs import Runs
-from pinstudy.analysis.results.case import PLACEMENTS, Case, Circumstances, Neighbour
-from pinstudy.analysis.results.metrics import why_not_averaged
+from pinstudy.analysis.results.case import (
+    PLACEMENTS,
+    Case,
+    Circumstances,
+    Neighbour,
+    why_not_averaged,
+)
 from pinstudy.runners.records.placed_runs import PROVED, UNPROVED, UNSEEN, PlacedRuns
 from pinstudy.runners.records.status import OK, PLACEMENT_VIOLATED, SKIPPED
 
@@ -132,7 +137,6 @@ class _Cases:
 
 
 def _numbered(column: pd.Series[Any], where: Mask) -> tuple[Any, Any]:
-    """Return the numbers of a column's values in some runs, -1 for none, and the values."""
     if isinstance(column.dtype, pd.CategoricalDtype):
         return column.cat.codes.to_numpy()[where], column.cat.categories
     # The values may be tuples, of which an index of pandas would make columns.
@@ -140,7 +144,6 @@ def _numbered(column: pd.Series[Any], where: Mask) -> tuple[Any, Any]:
 
 
 def _case_keys(cases: _Cases) -> list[CaseKey]:
-    """Return what was run in each case, as its first run says."""
     facts = ("no_schedule", *ROW_FACTS)
     first = cases.first_runs(list(dict.fromkeys((*_KEYS, *facts))))
     columns = {str(name): [_plain(value) for value in column] for name, column in first.items()}
@@ -158,7 +161,6 @@ def _case_keys(cases: _Cases) -> list[CaseKey]:
 
 
 def _plain(value: object) -> Any:  # noqa: ANN401 - whatever a key has
-    """Return a text, a flag, a list or a whole number of a frame; None where it has none."""
     if isinstance(value, (str, tuple, bool)):
         return value
     return int(value) if isinstance(value, (int, float)) and math.isfinite(value) else None
@@ -200,7 +202,6 @@ def _stats(
 
 
 def _found(cases: _Cases, good: Mask, names: Sequence[str]) -> list[dict[str, Stats]]:
-    """Return the statistics of the columns of which a case's runs have numbers."""
     found: list[dict[str, Stats]] = cases.new_for_each(dict)
     values = cases.frame.loc[good, list(names)]
     # Most columns are empty in most studies, and pandas takes milliseconds for each.
@@ -218,7 +219,6 @@ def _found(cases: _Cases, good: Mask, names: Sequence[str]) -> list[dict[str, St
 
 
 def _profiles(cases: _Cases, good: Mask) -> list[dict[str, list[dict[str, float]]]]:
-    """Return the means by core kind for each thread or quarter that has numbers."""
     profiles: list[dict[str, list[dict[str, float]]]] = cases.new_for_each(dict)
     for name in PROFILES:
         columns = cases.columns_of(f"{name}_{{}}")
@@ -235,24 +235,24 @@ def _profiles(cases: _Cases, good: Mask) -> list[dict[str, list[dict[str, float]
 
 
 def _unproved(cases: _Cases, good: Mask) -> list[dict[str, int]]:
-    """Return in how many runs each placement was not proved."""
     counts = [
-        cases.how_many(good & (cases.frame[of] == UNPROVED).to_numpy()).tolist() for of in _VERDICTS
+        cases.how_many(good & (cases.frame[verdict] == UNPROVED).to_numpy()).tolist()
+        for verdict in _VERDICTS
     ]
     return [dict(zip(PLACEMENTS, of_case, strict=True)) for of_case in zip(*counts, strict=True)]
 
 
 def _placed(cases: _Cases, good: Mask, bad: Mask) -> list[PlacedRuns]:
     """Return in how many runs threads, with a guest's CPUs and a co-runner if any, were proved."""
-    threads, *others = (cases.frame[name] for name in _VERDICTS)
+    threads, *more = (cases.frame[name] for name in _VERDICTS)
     is_unproved, is_proved = threads == UNPROVED, threads == PROVED
-    for of in others:
-        is_unproved |= of == UNPROVED
-        is_proved &= of.isna() | (of == PROVED)
+    for verdict in more:
+        is_unproved |= verdict == UNPROVED
+        is_proved &= verdict.isna() | (verdict == PROVED)
     unproved, proved = good & is_unproved.to_numpy(), good & is_proved.to_numpy()
     unseen = good & (threads == UNSEEN).to_numpy()
     violated = bad & (cases.frame["status"] == PLACEMENT_VIOLATED).to_numpy()
-    counts = [cases.how_many(of).tolist() for of in (proved, unproved, violated, unseen)]
+    counts = [cases.how_many(verdict).tolist() for verdict in (proved, unproved, violated, unseen)]
     return [PlacedRuns(*of_case) for of_case in zip(*counts, strict=True)]
 
 
@@ -307,7 +307,6 @@ def _reasons(
 
 
 def _skip_reasons(cases: _Cases, skipped: Mask) -> list[str | None]:
-    """Return the last reason for which a case was left out, None for one that was not."""
     reasons: list[str | None] = [None] * cases.count
     texts = cases.frame["reason"][skipped]
     for number, reason in zip(cases.number[skipped], texts, strict=True):

@@ -33,17 +33,16 @@ def table_footnotes(cases: Sequence[Case]) -> Iterator[str]:
 
 
 def _placement(case: Case, row: str) -> Iterator[str]:
-    """Yield in how many of the averaged runs placement was proved."""
     placed = case.circumstances.placed
-    for of, what in PLACEMENTS.items():
-        count = case.circumstances.unproved.get(of, 0)
-        reasons = joined(case.circumstances.reasons.get(of, ()))
+    for field, noun in PLACEMENTS.items():
+        count = case.circumstances.unproved.get(field, 0)
+        reasons = joined(case.circumstances.reasons.get(field, ()))
         because = f": {reasons}" if reasons else ""
         if count:
             proved = PlacedRuns((case.n or 0) - count, count).summary.removeprefix("placement ")
             are = "is" if count == 1 else "are"
-            yield one_line(f"{row}: {what} {proved}, which {are} averaged{because}")
-        elif placed.unseen and of == "placement":
+            yield one_line(f"{row}: {noun} {proved}, which {are} averaged{because}")
+        elif placed.unseen and field == "placement":
             yield one_line(f"{row}: {placed.summary}{because}")
 
 
@@ -73,8 +72,8 @@ def guest_rows(cases: Sequence[Case]) -> Iterator[str]:
     """Yield each row's mapping in the guest and governor where they differ; no column has them."""
     if len({(case.key.mapping, case.key.governor) for case in cases}) > 1:
         for row, case in enumerate(cases, 1):
-            what = f"{case.key.mapping} in the guest, governor {case.key.governor}"
-            yield one_line(f"row {row} is #{case.key.number}: {what}")
+            facts = f"{case.key.mapping} in the guest, governor {case.key.governor}"
+            yield one_line(f"row {row} is #{case.key.number}: {facts}")
 
 
 def _excluded(case: Case) -> str:
@@ -84,10 +83,10 @@ def _excluded(case: Case) -> str:
         parts.append(f"{count} {status}" + (f" ({reasons})" if reasons else ""))
     excluded = sum(case.circumstances.excluded.values())
     # The source of imported means may not say how many runs they are of.
-    of = plural(excluded, "run")
+    share = plural(excluded, "run")
     if case.n is not None:
-        of = f"{excluded} of {plural(case.n + excluded, 'run')}"
-    return one_line(f"{of} not averaged: {', '.join(parts)}", None)
+        share = f"{excluded} of {plural(case.n + excluded, 'run')}"
+    return one_line(f"{share} not averaged: {', '.join(parts)}", None)
 
 
 def _ranks(cases: Sequence[Case]) -> Iterator[str]:
@@ -109,11 +108,11 @@ def _rank_places(case: Case) -> str:
 def _disturbed(cases: Sequence[Case]) -> Iterator[str]:
     """Yield how many of the averaged runs were disturbed, a footnote for each disturbance."""
     measured = [case for case in cases if case.n]
-    for what in DISTURBANCES:
-        rows = [case for case in measured if what in case.circumstances.disturbed]
+    for disturbance in DISTURBANCES:
+        rows = [case for case in measured if disturbance in case.circumstances.disturbed]
         if not rows:
             continue
-        counts = {(case.circumstances.disturbed.get(what, 0), case.n) for case in measured}
+        counts = {(case.circumstances.disturbed.get(disturbance, 0), case.n) for case in measured}
         if all(count == n for count, n in counts):
             where = "all runs that are averaged"
         elif len(counts) == 1 < len(measured):
@@ -121,10 +120,10 @@ def _disturbed(cases: Sequence[Case]) -> Iterator[str]:
             where = f"{count} of {n} in each row"
         else:
             where = ", ".join(
-                f"#{case.key.number}: {case.circumstances.disturbed[what]} of {case.n}"
+                f"#{case.key.number}: {case.circumstances.disturbed[disturbance]} of {case.n}"
                 for case in rows
             )
-        yield f"runs {what}: {where}"
+        yield f"runs {disturbance}: {where}"
 
 
 def _moves_of_pinned(cases: Sequence[Case]) -> Iterator[str]:
@@ -150,7 +149,6 @@ def _moves_of_pinned(cases: Sequence[Case]) -> Iterator[str]:
 
 
 def _governors(cases: Sequence[Case]) -> Iterator[str]:
-    """Yield which governor was in force where the study asks for the current one."""
     read = {
         governor
         for case in cases
@@ -172,21 +170,21 @@ def _energy_aware(cases: Sequence[Case]) -> Iterator[str]:
     governors = {
         state: {
             governor
-            for case in of
+            for case in values
             for governor in case.circumstances.governors_read or (case.key.governor,)
         }
-        for state, of in rows.items()
+        for state, values in rows.items()
     }
     apart = sum(map(len, governors.values())) == len(set().union(*governors.values()))
     if apart:
         where = ", ".join(
-            f"{state} under {' and '.join(sorted(of))}" for state, of in governors.items()
+            f"{state} under {' and '.join(sorted(values))}" for state, values in governors.items()
         )
-        what = "these governors differ in how the kernel places threads, too"
+        remark = "these governors differ in how the kernel places threads, too"
     else:
-        where = ", ".join(f"{state} in {_numbers(of)}" for state, of in rows.items())
-        what = "these rows differ in how the kernel places threads, too"
-    yield one_line(f"energy-aware scheduling (EAS) was {where}: {what}", None)
+        where = ", ".join(f"{state} in {_numbers(values)}" for state, values in rows.items())
+        remark = "these rows differ in how the kernel places threads, too"
+    yield one_line(f"energy-aware scheduling (EAS) was {where}: {remark}", None)
 
 
 def _schedulers(cases: Sequence[Case]) -> Iterator[str]:
@@ -194,21 +192,20 @@ def _schedulers(cases: Sequence[Case]) -> Iterator[str]:
     rows = _rows_by_value(cases, lambda case: case.circumstances.schedulers_read)
     rows.pop(NO_SCHED_EXT, None)
     measured = [case for case in cases if case.n]
-    for name, of in rows.items():
-        all_runs = of == measured and all(
-            list(case.circumstances.schedulers_read) == [name] for case in of
+    for name, own_rows in rows.items():
+        all_runs = own_rows == measured and all(
+            list(case.circumstances.schedulers_read) == [name] for case in own_rows
         )
-        where = "all runs that are averaged" if all_runs else f"runs of {_numbers(of)}"
+        where = "all runs that are averaged" if all_runs else f"runs of {_numbers(own_rows)}"
         yield one_line(f"scheduled by {name} (sched_ext), not by the kernel's own: {where}", None)
 
 
 def _power_supplies(cases: Sequence[Case]) -> Iterator[str]:
-    """Yield which rows ran on battery, where not all did."""
     rows = _rows_by_value(cases, lambda case: case.circumstances.power_supplies)
     if len(rows) > 1:
         where = ", ".join(f"{supply} in {_numbers(found)}" for supply, found in rows.items())
-        what = "these rows differ in their limits of power, too"
-        yield one_line(f"power supply: {where}: {what}", None)
+        remark = "these rows differ in their limits of power, too"
+        yield one_line(f"power supply: {where}: {remark}", None)
 
 
 def _rows_by_value(
@@ -223,7 +220,6 @@ def _rows_by_value(
 
 
 def _numbers(cases: Sequence[Case]) -> str:
-    """Return `#1, #3`."""
     return ", ".join(dict.fromkeys(f"#{case.key.number}" for case in cases))
 
 
@@ -236,8 +232,8 @@ def _numbers_of_several(cases: Sequence[Case]) -> Iterator[str]:
                 f"#{number} stands once for each set of CPUs it was run on: {joined(cpus)}"
             )
         elif len(rows) > 1:
-            what = joined(dict.fromkeys(map(_how, rows)))
-            yield one_line(f"#{number} stands for several cases: {what}")
+            cases_in_words = joined(dict.fromkeys(map(_how, rows)))
+            yield one_line(f"#{number} stands for several cases: {cases_in_words}")
 
 
 def _how(case: Case) -> str:
@@ -249,7 +245,6 @@ def _how(case: Case) -> str:
 
 
 def _where(case: Case) -> str:
-    """Return a row's CPUs of the node."""
     return case.key.host_cpus or "unknown CPUs"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Literal
@@ -12,13 +12,15 @@ from pinstudy.analysis.format.numbers import (
     NO_REASON,
     NOTHING,
     TIME_DECIMALS,
+    five_digits,
     fixed,
     mean_count,
 )
 from pinstudy.analysis.format.table import Column, Notes, joined
 from pinstudy.analysis.measures import BY_FIELD, OF_KINDS, SHOWN, Measure, Stats
-from pinstudy.analysis.results.alone import Alone
-from pinstudy.analysis.results.case import Case
+from pinstudy.analysis.records.metrics import Metric
+from pinstudy.analysis.results.baselines import Alone
+from pinstudy.analysis.results.case import Case, in_units, metrics_of
 from pinstudy.analysis.tables.footnotes import (
     co_runner_numbers,
     drivers,
@@ -105,7 +107,6 @@ class Layout:
 
 
 def _why_no_numbers(case: Case, notes: Notes) -> str:
-    """Return what stands in place of numbers; empty for a case that has some."""
     if case.was_skipped:
         why = (
             f": {case.circumstances.skip_reason}"
@@ -123,8 +124,8 @@ def _why_no_numbers(case: Case, notes: Notes) -> str:
     return ""
 
 
-def _text(of: Callable[[Case], str | int | None]) -> Write:
-    return lambda case, _: NOTHING if (value := of(case)) is None else one_line(str(value))
+def _text(value_of: Callable[[Case], str | int | None]) -> Write:
+    return lambda case, _: NOTHING if (value := value_of(case)) is None else one_line(str(value))
 
 
 def _no_co_runner() -> str:
@@ -199,8 +200,7 @@ def _of_co_runner() -> Written:
     return column, lambda case, page: write(case, page) if case.key.co_runner else NOTHING
 
 
-def _slowdown(ratio_of: Callable[[Alone], float | None], what: str) -> Write:
-    """Return what writes a ratio of means, or why there is none."""
+def _slowdown(ratio_of: Callable[[Alone], float | None], noun: str) -> Write:
 
     def write(case: Case, page: Page) -> str:
         alone = page.alone.get(case.key.case_id)
@@ -209,7 +209,7 @@ def _slowdown(ratio_of: Callable[[Alone], float | None], what: str) -> Write:
         ratio = ratio_of(alone)
         if ratio is not None:
             return fixed(ratio, _RATIO_DECIMALS)
-        why = f"{what} alone, or beside it, is not known, or too many runs were lost"
+        why = f"{noun} alone, or beside it, is not known, or too many runs were lost"
         return f"{NOT_AVAILABLE} ({page.notes.marker(why)})"
 
     return write
@@ -405,3 +405,53 @@ LAYOUTS: Mapping[LayoutName, tuple[Layout, Layout, Layout]] = {
     "full": (_FULL, _FULL_OF_GUESTS, _FULL_WITH_CO_RUNNER),
     "published": (_PUBLISHED, _PUBLISHED_OF_GUESTS, _PUBLISHED),
 }
+
+
+# A table of more would be wider than a page; the CSV has all.
+MAX_METRIC_COLUMNS = 4
+
+
+def with_metrics(layout: Layout, cases: Sequence[Case]) -> Layout:
+    """Return a layout with a column for each of the first metrics that programs print.
+
+    A metric that is named like another column is marked as one, and rows whose units differ have
+    them in their cells.
+    """
+    metrics = metrics_of(cases)
+    taken = {column.name for column in layout.columns}
+    columns = tuple(column_of_metric(metric, taken) for metric in metrics[:MAX_METRIC_COLUMNS])
+    return replace(
+        layout,
+        numbers=(*layout.numbers, *columns),
+        footnotes=(*layout.footnotes, partial(_of_metrics, metrics=metrics)),
+    )
+
+
+def column_of_metric(metric: Metric, taken: Collection[str] = ()) -> Written:
+    """Return the column of a metric, marked as one where its name is `taken`."""
+    title, unit = one_line(metric.name), one_line(metric.unit)
+    title = f"metric {title}" if title in taken else title
+    column = Column(
+        title, unit, field=metric.field, key=metric.name, short=f"{title} {unit}".strip()
+    )
+    return column, partial(_metric, metric=metric)
+
+
+def _metric(case: Case, page: Page, metric: Metric) -> str:
+    stats = case.stat(metric.field)
+    given = page.given(f"{metric.field}_mean", stats.mean_decimals)
+    text = five_digits(stats.mean) if given is None else fixed(stats.mean, given)
+    mine = [own.unit for own in case.metrics if own.name == metric.name]
+    if len(metric.units) > 1 and mine:
+        text = one_line(f"{text} {mine[0]}").rstrip()
+    return mean_of(stats, text, reasons_of(case, metric.field), case, page)
+
+
+def _of_metrics(_cases: Sequence[Case], metrics: Sequence[Metric]) -> Iterator[str]:
+    if more := [one_line(metric.name) for metric in metrics[MAX_METRIC_COLUMNS:]]:
+        yield one_line(f"the program prints more, which tables.csv has: {', '.join(more)}")
+    for metric in metrics:
+        if len(metric.units) > 1:
+            yield one_line(
+                f"rows have {metric.name} {in_units(metric)}: they are not compared by it"
+            )

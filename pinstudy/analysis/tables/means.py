@@ -10,16 +10,15 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from pinstudy.analysis.format.numbers import TIME_DECIMALS, finite, time_decimals
-from pinstudy.analysis.format.styles import render
-from pinstudy.analysis.format.table import Column, Notes, Table, joined
+from pinstudy.analysis.format.table import Column, Notes, Table, joined, render
 from pinstudy.analysis.measures import STATISTICS, csv_column
 from pinstudy.analysis.records.files import rerun_hint, write_file
 from pinstudy.analysis.records.keys import ROW_FACTS, SEPARATOR, TABLE_KEYS, cell_of_settings
 from pinstudy.analysis.records.metrics import metric_column
-from pinstudy.analysis.results.alone import Alone, alone_of
+from pinstudy.analysis.results.baselines import Alone, alone_of
 from pinstudy.analysis.results.case import Case, grouped
 from pinstudy.analysis.results.sources import Results, open_results
-from pinstudy.analysis.results.summary_columns import IN_TURN, MEASURED, NO
+from pinstudy.analysis.results.summaries import IN_TURN, MEASURED, NO
 from pinstudy.analysis.tables.footnotes import table_footnotes
 from pinstudy.analysis.tables.layouts import (
     LAYOUTS,
@@ -28,8 +27,8 @@ from pinstudy.analysis.tables.layouts import (
     Page,
     verbatim_names,
     with_kinds,
+    with_metrics,
 )
-from pinstudy.analysis.tables.metric_columns import with_metrics
 from pinstudy.analysis.tables.short import caption as short_caption
 from pinstudy.analysis.tables.short import facts, folded, with_numbers
 from pinstudy.base import PINSTUDY
@@ -299,19 +298,16 @@ def _marked(column: Column, off: Mapping[str, str], page: Page) -> Column:
 
 
 def _instruments_off(off: Mapping[str, str]) -> dict[str, object]:
-    """Return the fields of records whose instruments were off, where any was."""
     return {"instruments_off": joined(off)} if off else {}
 
 
 def _slowdowns(alone: Alone | None) -> dict[str, object]:
-    """Return the ratios of means of a case with a co-runner, and of that."""
     if alone is None:
         return {}
     return {"slowdown": alone.slowdown, "co_runner_slowdown": alone.co_runner_slowdown}
 
 
 def _table_number(case: Case) -> str:
-    """Return `Table 3: ` for the third table of a study or publication; empty when not known."""
     number = case.key.table.number
     return "" if number is None else f"Table {number}: "
 
@@ -320,7 +316,7 @@ def caption(cases: Sequence[Case]) -> str:
     """Return the caption of the table that has these rows of `summarise`."""
     case = cases[0]
     # A case that was left out does not say it.
-    free = any(one.key.no_schedule for one in cases)
+    free = any(row.key.no_schedule for row in cases)
     schedule = "" if free else f"schedule {case.key.table.schedule}, "
     program = f"{_implementation(cases)}{case.key.table.app} ({case.key.table.build})"
     return one_line(
@@ -334,7 +330,6 @@ def _region(case: Case) -> str:
 
 
 def _implementation(cases: Sequence[Case]) -> str:
-    """Return whose programs were run, where their records have it."""
     names = dict.fromkeys(name for case in cases for name in case.circumstances.implementations)
     return f"{joined(names)}: " if names else ""
 
@@ -401,7 +396,6 @@ def _run_counts(case: Case) -> dict[str, object]:
 
 
 def _raw_metrics(case: Case) -> dict[str, object]:
-    """Return what the program prints about itself, each number with its unit beside it."""
     values: dict[str, object] = {}
     for metric in case.metrics:
         stats = case.stat(metric.field)

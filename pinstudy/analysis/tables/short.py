@@ -8,11 +8,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from pinstudy.analysis.format.numbers import NOTHING, fixed, mean_count
-from pinstudy.analysis.format.table import Column, Notes, joined
-from pinstudy.analysis.format.terminal import column_width
+from pinstudy.analysis.format.table import Column, Notes, column_width, joined
 from pinstudy.analysis.measures import BY_NAME, NUMBERS, Measure
-from pinstudy.analysis.results.case import Case
-from pinstudy.analysis.results.metrics import metrics_of
+from pinstudy.analysis.results.case import Case, metrics_of
 from pinstudy.analysis.results.summaries import UNKNOWN
 from pinstudy.analysis.tables.layouts import (
     NOT_AVAILABLE,
@@ -20,11 +18,11 @@ from pinstudy.analysis.tables.layouts import (
     Layout,
     Page,
     Written,
+    column_of_metric,
     mean_column,
     mean_of,
     reasons_of,
 )
-from pinstudy.analysis.tables.metric_columns import column_of_metric
 from pinstudy.base.errors import UserError
 from pinstudy.base.text import one_line, unknown_word
 
@@ -47,7 +45,6 @@ _LONGEST_COUNT = 10_000_000
 
 
 def _names_of_columns(cases: Iterable[Case]) -> list[str]:
-    """Return the names of columns that people may choose, those of programs' metrics last."""
     measures = [name for name, measure in BY_NAME.items() if measure.statistics]
     names = [*measures, *OTHER_NUMBERS, *_STATISTICS_OF_TIME, *_OF_ROWS]
     return list(dict.fromkeys([*names, *(metric.name for metric in metrics_of(cases))]))
@@ -79,7 +76,6 @@ def _default(cases: Sequence[Case]) -> list[str]:
 
 
 def _named(name: str, cases: Sequence[Case]) -> Iterator[Written]:
-    """Yield the columns of numbers that have a name; several of a measure by core kind."""
     if name in OTHER_NUMBERS:
         yield OTHER_NUMBERS[name]
     elif name == "time":

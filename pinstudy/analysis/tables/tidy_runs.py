@@ -18,14 +18,13 @@ import pandas as pd
 
 from pinstudy.analysis.format.table import csv_value
 from pinstudy.analysis.measures import OF_KINDS, PLAIN
-from pinstudy.analysis.records.engines import COLUMN_OF
 from pinstudy.analysis.records.files import write_file
+from pinstudy.analysis.records.flat import COLUMN_OF, REGION
 from pinstudy.analysis.records.frame import COLUMNS_OF_KINDS
 from pinstudy.analysis.records.keys import SEPARATOR
 from pinstudy.analysis.records.metrics import METRIC, METRICS, Metric
-from pinstudy.analysis.records.regions import REGION
 from pinstudy.analysis.records.runs import MADE_ON, Runs, are_good
-from pinstudy.analysis.results.instruments import off_fields
+from pinstudy.analysis.results.caveats import off_fields
 from pinstudy.analysis.results.sources import read_folder
 from pinstudy.base import PINSTUDY
 from pinstudy.base.errors import UserError
@@ -221,7 +220,6 @@ def _typed(name: str, values: Any, index: pd.Index[Any]) -> pd.Series[Any]:  # n
 
 
 def _metrics(frame: pd.DataFrame) -> dict[str, pd.Series[Any]]:
-    """Return what programs print about themselves, each number with its unit beside it."""
     start = METRIC.format("")
     columns = {name: frame[name] for name in map(str, frame) if name.startswith(start)}
     units = {

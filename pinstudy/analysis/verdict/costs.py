@@ -23,7 +23,7 @@ from pinstudy.analysis.format.numbers import finite
 from pinstudy.analysis.measures import Stats
 from pinstudy.analysis.objectives import TIME, Objective
 from pinstudy.analysis.records.runs import good_runs
-from pinstudy.analysis.results.alone import alone_of
+from pinstudy.analysis.results.baselines import alone_of
 from pinstudy.analysis.results.case import Case
 from pinstudy.analysis.statistics.difference import Difference
 from pinstudy.analysis.verdict.case_caveats import modes_of_values, why_not_compared

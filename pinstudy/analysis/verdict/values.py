@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from pinstudy.analysis.measures import Stats
 from pinstudy.analysis.objectives import EDP, ENERGY, OBJECTIVES, Objective
 from pinstudy.analysis.records.runs import good_runs
+from pinstudy.analysis.results.baselines import Made, are_in_turn
 from pinstudy.analysis.results.case import Case
-from pinstudy.analysis.results.turns import Made, are_in_turn
 from pinstudy.analysis.statistics.difference import Difference
 from pinstudy.analysis.statistics.modes import Modes, hide_what_is_typical, modes_of, within_units
 from pinstudy.analysis.statistics.sample import Sample

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 
 from pinstudy.analysis.format.numbers import in_percent, percent_ends, signed_in_percent
-from pinstudy.analysis.format.styles import render
-from pinstudy.analysis.format.table import Table, markdown_items, markdown_text, wrapped
+from pinstudy.analysis.format.table import Table, markdown_items, markdown_text, render, wrapped
 from pinstudy.analysis.statistics.decision import ALPHA, MIN_TO_FORECAST, ONLY_LOOK, Look
 from pinstudy.analysis.statistics.drift import Drift, Trend
 from pinstudy.analysis.statistics.sample import MIN_TRIMMED, OUTLIER_SCORE

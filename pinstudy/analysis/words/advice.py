@@ -25,7 +25,6 @@ from pinstudy.analysis.format.numbers import (
     signed_percent,
     time_decimals,
 )
-from pinstudy.analysis.format.styles import render
 from pinstudy.analysis.format.table import (
     Column,
     Notes,
@@ -34,6 +33,7 @@ from pinstudy.analysis.format.table import (
     joined,
     markdown_items,
     markdown_text,
+    render,
     table_of,
     wrapped,
 )

@@ -10,7 +10,7 @@ from math import exp
 
 from pinstudy.analysis.format.numbers import fixed, signed_in_percent, signed_percent
 from pinstudy.analysis.objectives import Objective
-from pinstudy.analysis.published.affinity import Published, sources_of
+from pinstudy.analysis.published import Published, sources_of
 from pinstudy.analysis.statistics.sample import MIN_TRIMMED, TRIMMED_SHARE
 from pinstudy.analysis.verdict.case_caveats import caveats_of
 from pinstudy.analysis.verdict.model import CaseFinding, Caveat, Comparison

@@ -30,8 +30,8 @@ from pinstudy.analysis.format.numbers import (
     three_digits,
 )
 from pinstudy.analysis.objectives import ENERGY, TIME, Objective
+from pinstudy.analysis.results.baselines import ORDER
 from pinstudy.analysis.results.case import Case, grouped
-from pinstudy.analysis.results.turns import ORDER
 from pinstudy.analysis.statistics.decision import MAX_REPETITIONS
 from pinstudy.analysis.statistics.sample import Interval
 from pinstudy.analysis.verdict.model import Choice

@@ -144,7 +144,7 @@ def verdict_command(
     from pinstudy.analysis.findings.answers import answers_of
     from pinstudy.analysis.findings.answers import as_data as answers_as_data
     from pinstudy.analysis.findings.effects import cases_of
-    from pinstudy.analysis.format.styles import render
+    from pinstudy.analysis.format.table import render
     from pinstudy.analysis.output import VERDICT_FILE
     from pinstudy.analysis.overview.terminal import overview_lines
     from pinstudy.analysis.records.files import rerun_hint, write_file

@@ -63,7 +63,7 @@ def tables_command(
     RESULTS: results/quick/mynode, a folder of nodes or cards (one table for all), a card, or
     published:galante-2025.
     """
-    from pinstudy.analysis.format.terminal import terminal_text
+    from pinstudy.analysis.format.table import terminal_text
     from pinstudy.analysis.results.sources import has_folder, open_results, sources_below
     from pinstudy.analysis.tables.means import (
         Choice,

@@ -22,7 +22,7 @@ from pinstudy.runners.records.race_state import OVERHEAD_S
 # A case_id, whether it is a warm-up run, and the repetition.
 RunKey = tuple[str, bool, int]
 # A boot takes seconds, with KVM as long as a short run. Two blocks a boot alternate guests often
-# enough for analysis.results.turns, from three repetitions on.
+# enough for analysis.results.baselines, from three repetitions on.
 BLOCKS_OF_A_BOOT = 2
 
 

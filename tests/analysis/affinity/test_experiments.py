@@ -9,15 +9,21 @@ from typing import Any
 
 import pytest
 
-from pinstudy.analysis.affinity.contention import Contention, contention, contention_sections
-from pinstudy.analysis.affinity.pingpong import exchanges, pingpong_section
+from pinstudy.analysis.affinity.experiments import (
+    Contention,
+    Sharing,
+    contention,
+    contention_sections,
+    exchanges,
+    pingpong_section,
+    sharing,
+    smt_section,
+)
 from pinstudy.analysis.affinity.section import Section, lacking
-from pinstudy.analysis.affinity.smt import Sharing, sharing, smt_section
 from pinstudy.analysis.affinity.team import MAX_CELLS, Team, binding_found, team_section, teams
 from pinstudy.analysis.affinity.timed_cases import SMT, Row
 from pinstudy.analysis.format.table import Table
-from pinstudy.analysis.published import names
-from pinstudy.analysis.published.affinity import published_of
+from pinstudy.analysis.published import names, published_of
 from pinstudy.analysis.results.sources import open_results
 from pinstudy.base.errors import UserError
 from tests.analysis.affinity.made_results import (

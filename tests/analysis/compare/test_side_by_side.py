@@ -28,8 +28,7 @@ from pinstudy.analysis.compare.many import (
 from pinstudy.analysis.compare.matching import Unlike
 from pinstudy.analysis.compare.side_by_side import PairRow, SideBySide, compare, compare_programs
 from pinstudy.analysis.compare.tables import compare_data, compare_tables
-from pinstudy.analysis.format.styles import render
-from pinstudy.analysis.format.table import Table
+from pinstudy.analysis.format.table import Table, render
 from pinstudy.analysis.results.sources import Results, open_results
 from pinstudy.analysis.tables.means import tables_of_cases
 from tests.analysis.results.test_summaries import HEADER

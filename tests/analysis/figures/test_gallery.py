@@ -19,7 +19,7 @@ from pinstudy.analysis.figures.latency import draw_latency
 from pinstudy.analysis.figures.many_cards import draw_many_cards
 from pinstudy.analysis.figures.rows import MAX_DOTS
 from pinstudy.analysis.latency.reading import read_latency
-from pinstudy.analysis.report.inline_svg import inline_svg
+from pinstudy.analysis.report.html import inline_svg
 from pinstudy.base.errors import UserError
 from tests.analysis.figures.drawn import HOSTILE, Figures, dots, drawing, figures_of, texts
 from tests.analysis.findings.made_class import make_class

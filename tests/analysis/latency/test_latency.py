@@ -12,9 +12,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pinstudy.analysis.latency.findings import LatencyFindings, Team, latency_findings
+from pinstudy.analysis.latency.findings import (
+    LatencyFindings,
+    Team,
+    findings_data,
+    latency_findings,
+    latency_tables,
+    mappings,
+)
 from pinstudy.analysis.latency.reading import Latency, read_latency
-from pinstudy.analysis.latency.report import findings_data, latency_tables, mappings
 from pinstudy.analysis.output import latency_text, write_latency
 from pinstudy.base.errors import UserError
 from pinstudy.cli.output import print_json

@@ -12,11 +12,16 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from pinstudy.analysis.records.first_records import MAX_KEPT, FirstRecords, command_lines
 from pinstudy.analysis.records.frame import COLUMNS
+from pinstudy.analysis.records.gathered import (
+    MAX_KEPT,
+    MAX_VALUES,
+    FirstRecords,
+    SettingsSeen,
+    command_lines,
+)
 from pinstudy.analysis.records.metrics import MAX_METRICS
 from pinstudy.analysis.records.runs import Runs, read_runs
-from pinstudy.analysis.records.settings_seen import MAX_VALUES, SettingsSeen
 from pinstudy.analysis.results.caveats import folder_footnotes
 from pinstudy.analysis.results.summarise import summarise
 from pinstudy.analysis.tables.means import make_tables, render

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pinstudy.analysis.format.styles import render
+from pinstudy.analysis.format.table import render
 from pinstudy.analysis.results.node_files import NodeSheet, node_sheets
 from pinstudy.analysis.results.sources import Results, open_results
 from pinstudy.analysis.tables.means import make_tables

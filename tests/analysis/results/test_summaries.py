@@ -16,9 +16,8 @@ from hypothesis import strategies as st
 from pinstudy.analysis.imports.summary_file import import_summaries
 from pinstudy.analysis.records.runs import read_runs
 from pinstudy.analysis.results.case import Case
-from pinstudy.analysis.results.summaries import FILE, read_summaries
+from pinstudy.analysis.results.summaries import COLUMNS, FILE, read_summaries
 from pinstudy.analysis.results.summarise import summarise
-from pinstudy.analysis.results.summary_columns import COLUMNS
 from pinstudy.analysis.tables.means import make_tables, render, tables_of_cases
 from pinstudy.base.errors import ConfigError, UserError
 from tests.support.results import left_out, notes_of, record, without, write

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from pinstudy.analysis.answer import analyze
+from pinstudy.analysis.results.baselines import ORDER, Made, are_in_turn
 from pinstudy.analysis.results.sources import open_results
-from pinstudy.analysis.results.turns import FOOTNOTE, ORDER, Made, are_in_turn
+from pinstudy.analysis.results.summaries import FOOTNOTE
 from pinstudy.analysis.tables.means import make_tables
 from pinstudy.analysis.verdict_text.document import reading_notes
 from pinstudy.analysis.verdict_text.tables import configuration_tables

@@ -12,9 +12,7 @@ from typing import Any
 
 import pytest
 
-from pinstudy.analysis.format.styles import render
-from pinstudy.analysis.format.table import Table
-from pinstudy.analysis.format.terminal import terminal_text
+from pinstudy.analysis.format.table import Table, render, terminal_text
 from pinstudy.analysis.measures import MEASURES, Stats
 from pinstudy.analysis.published import names, publication
 from pinstudy.analysis.records.runs import read_runs

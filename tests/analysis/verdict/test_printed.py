@@ -15,7 +15,7 @@ from pinstudy.analysis.card import write_card
 from pinstudy.analysis.compare.matching import Unlike
 from pinstudy.analysis.compare.side_by_side import compare
 from pinstudy.analysis.compare.tables import compare_tables
-from pinstudy.analysis.format.styles import render
+from pinstudy.analysis.format.table import render
 from pinstudy.analysis.objectives import EDP, TIME, of_printed
 from pinstudy.analysis.results.sources import open_results
 from pinstudy.analysis.tables.means import make_tables, tables_of_cases

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pinstudy.analysis.answer import analyze
-from pinstudy.analysis.format.styles import render
+from pinstudy.analysis.format.table import render
 from pinstudy.analysis.report.exclusions import missing, places_of
 from pinstudy.analysis.results.sources import open_results
 from pinstudy.analysis.results.summaries import parse_summaries

@@ -12,7 +12,7 @@ from pinstudy.analysis.findings.effects import Cases
 from pinstudy.analysis.findings.glance import Disturbed, Undecided
 from pinstudy.analysis.findings.levers import levers_of
 from pinstudy.analysis.findings.one_for_all import one_for_all
-from pinstudy.analysis.format.styles import render
+from pinstudy.analysis.format.table import render
 from pinstudy.analysis.objectives import TIME
 from pinstudy.analysis.results.sources import Results, open_results
 from pinstudy.analysis.verdict.model import Caveat

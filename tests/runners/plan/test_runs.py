@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pinstudy.analysis.results.turns import Made, are_in_turn
+from pinstudy.analysis.results.baselines import Made, are_in_turn
 from pinstudy.runners.plan.case import Case
 from pinstudy.runners.plan.runs import Forecast, PlannedRun, plan_groups, plan_order
 from pinstudy.runners.records.race_state import OVERHEAD_S

@@ -1,21 +1,26 @@
-"""Our own figures as SVG that stands in the page itself, so that they follow its colours.
+"""What the HTML pages share: the one place where text is escaped, styles, policy, and pictures.
 
-An image has colours, fonts and tooltips of its own; an element of the page has those of the page.
-Only figures that this program drew are written here: what others drew stays an image. Even so only
-known elements and attributes are written, so that nothing in a figure can load or run anything.
+Our own figures stand in the page as SVG elements, so that they follow its colours: an image has
+colours, fonts and tooltips of its own. What others drew stays an image. Even so only known elements
+and attributes are written, so that nothing in a figure can load or run anything.
 """
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import groupby
+from pathlib import Path
+from typing import TypeVar
 from xml.etree import ElementTree
 
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from pinstudy.analysis.figures.drawing import Drawing, Tooltips
+from pinstudy.analysis.figures.drawing import Drawing, NotDrawn, Tooltips
 from pinstudy.analysis.figures.style import (
     BLACK,
     BLUE,
@@ -27,6 +32,44 @@ from pinstudy.analysis.figures.style import (
     SKY,
     VERMILION,
 )
+from pinstudy.base.text import printable
+
+_HERE = Path(__file__).parent
+
+
+def page_environment() -> Environment:
+    """Return the environment of the pages' templates, which escapes every value."""
+    return Environment(
+        loader=FileSystemLoader(_HERE),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=visible,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def visible(value: object) -> object:
+    """Return a text with its control characters made visible, bidirectional ones too."""
+    if not isinstance(value, str) or isinstance(value, Markup):
+        return value
+    return printable(value, allowed="\n")
+
+
+def style_of(name: str) -> Markup:
+    """Return the style sheet of a page with figures: theirs, then the page's own file."""
+    return text_of("drawn.css") + text_of(name)
+
+
+def text_of(name: str) -> Markup:
+    """Return a file beside the templates, to stand in a page as it is."""
+    return Markup((_HERE / name).read_text(encoding="utf-8"))
+
+
+def csp_digest(text: str) -> str:
+    """Return what a Content-Security-Policy calls an inline style or script."""
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode('ascii')}"
+
 
 # The page's style sheet has a light and a dark value of each.
 COLOURS = {
@@ -48,18 +91,15 @@ _ELEMENTS = frozenset(
 SCREEN_DPI = 144
 # What parts have from their group unless they say it themselves.
 _INHERITED = (
-    *("fill", "fill-opacity", "fill-rule", "stroke", "stroke-width", "stroke-opacity"),
-    *("stroke-dasharray", "stroke-dashoffset", "stroke-linecap", "stroke-linejoin"),
-    *("font-size", "font-style", "font-weight", "text-anchor"),
-)
+    "fill", "fill-opacity", "fill-rule", "stroke", "stroke-width", "stroke-opacity",
+    "stroke-dasharray", "stroke-dashoffset", "stroke-linecap", "stroke-linejoin", "font-size",
+    "font-style", "font-weight", "text-anchor",
+)  # fmt: skip
 _SHARED = frozenset((*_INHERITED, "clip-path"))
 _STYLES = frozenset((*_INHERITED, "opacity"))
-_GEOMETRY = frozenset(
-    (
-        *("x", "y", "width", "height", "viewBox", "transform"),
-        *("patternUnits", "preserveAspectRatio"),
-    )
-)
+_GEOMETRY = frozenset((
+    "x", "y", "width", "height", "viewBox", "transform", "patternUnits", "preserveAspectRatio",
+))  # fmt: skip
 # What SVG takes where nothing is said, and matplotlib says all the same.
 _INITIAL = {
     "stroke-dashoffset": "0",
@@ -136,7 +176,6 @@ def _tell(marks: Sequence[_Element], tooltips: Sequence[str]) -> None:
 
 
 def _marks_of(element: _Element) -> Iterator[_Element]:
-    """Yield what is drawn within a group, in its order."""
     for child in element.children:
         if child.name in ("use", "path"):
             yield child
@@ -180,7 +219,6 @@ def _short(text: str) -> str:
 
 
 def _all_of(element: _Element) -> Iterator[_Element]:
-    """Yield an element behind all that it contains."""
     for child in element.children:
         yield from _all_of(child)
     yield element
@@ -266,3 +304,70 @@ def _written(element: _Element) -> Iterator[str]:
     for child in element.children:
         yield from _written(child)
     yield f"</{element.name}>"
+
+
+_SENTENCES = re.compile(r"\S.*?[.](?= |$)")
+Place = TypeVar("Place", bound=Hashable)
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure of the page; `is_wide`: wider than a phone, which scrolls it."""
+
+    title: str
+    caption: str
+    svg: Markup
+    is_wide: bool
+
+
+# Inches.
+_WIDE = 4.5
+
+
+def picture_of(drawing: Drawing, prefix: str) -> Picture:
+    """Return a figure as it stands in the page; `prefix` tells its ids from other figures'."""
+    is_wide = float(drawing.figure.get_figwidth()) > _WIDE
+    return Picture(drawing.title, drawing.caption, inline_svg(drawing, prefix), is_wide)
+
+
+def picture_or_reason(drawn: Drawing | NotDrawn, prefix: str) -> Picture | NotDrawn:
+    """Return a figure as it stands in the page, or why it is not drawn."""
+    return drawn if isinstance(drawn, NotDrawn) else picture_of(drawn, prefix)
+
+
+def pictures_by_place(
+    drawn: Iterable[tuple[Place, Drawing | NotDrawn]], prefix: str
+) -> dict[Place, list[Picture | NotDrawn]]:
+    """Return the figures of each table or experiment; of each its text is kept, no more."""
+    pictures: dict[Place, list[Picture | NotDrawn]] = {}
+    for number, (place, drawing) in enumerate(drawn, 1):
+        pictures.setdefault(place, []).append(picture_or_reason(drawing, f"{prefix}{number}-"))
+    return pictures
+
+
+def explained_once(
+    by_place: Mapping[Place, Sequence[Picture | NotDrawn]],
+) -> dict[Place, list[Picture | NotDrawn]]:
+    """Return the pictures; a sentence on how they are read stands below the first of them only.
+
+    So does the reason why one is not drawn.
+    """
+    known: set[tuple[str, str]] = set()
+    pictures: dict[Place, list[Picture | NotDrawn]] = {}
+    for place, found in by_place.items():
+        pictures[place] = []
+        for picture in found:
+            if isinstance(picture, Picture):
+                pictures[place].append(_with_news(picture, known))
+            elif (picture.title, picture.reason) not in known:
+                known.add((picture.title, picture.reason))
+                pictures[place].append(picture)
+    return pictures
+
+
+def _with_news(picture: Picture, known: set[tuple[str, str]]) -> Picture:
+    """Return a picture with the sentences of its caption that are not known; add them to those."""
+    captions = [(picture.title, text) for text in _SENTENCES.findall(picture.caption)]
+    caption = " ".join(text for title, text in captions if (title, text) not in known)
+    known.update(captions)
+    return replace(picture, caption=caption)
