@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,8 +11,9 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
+from pinstudy.analysis import figures as words
+from pinstudy.analysis.figures.changes import TICK_SIZE, Scale, put_scale
 from pinstudy.analysis.figures.drawing import FORMATS, Drawing, not_drawn, sentences
 from pinstudy.analysis.figures.layout import wrap
 from pinstudy.analysis.figures.rows import (
@@ -49,11 +51,8 @@ _MOST_ROW, _LEAST_ROW, _ALL_ROWS, _HEAD, _GAP = 0.22, 0.06, 6.0, 0.2, 0.08
 _NAMED_ROW = 0.115
 _TOP, _AXIS, _RIGHT, _BETWEEN = 0.55, 0.42, 0.15, 0.18
 _MAX_LEFT, _MAX_NAME = 2.3, 30
-# Where times differ more, equal distances are equal ratios.
-_MAX_LINEAR = 2.0
-_RATIOS = (0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100)
-_MORE_RATIOS = tuple(sorted((*_RATIOS, 0.3, 0.7, 1.5, 3, 7)))
-_TICK = 0.35
+# What the axis has on both sides of the dots, as the logarithm of a ratio, where all are alike.
+_LEAST = 0.005
 # By outcome; markers say the same on paper without colours.
 _LOOKS: dict[str, tuple[str, str, str]] = {
     "better": ("o", BLUE, BLUE),
@@ -96,8 +95,12 @@ def draw_many_cards(found: ManyCards) -> Drawing:
     """Draw the changes of time of all results that have the configuration."""
     shown = found.mappings[:MAX_PANELS]
     baseline = " or ".join(found.baselines)
+    nodes = [node for group in found.groups.values() for node in group]
+    changes = [node.changes[name] for node in nodes for name in shown if name in node.changes]
+    scale = _scale(changes)
     caption = sentences(
         f"A dot is one card: its time against {baseline} on the same node, with a 95 % interval.",
+        words.COMPRESSED if scale.is_compressed else "",
         not_drawn(len(found.mappings) - len(shown), "more mapping"),
         f"Without this configuration: {plural(len(found.lacking), 'card')}."
         if found.lacking
@@ -107,18 +110,20 @@ def draw_many_cards(found: ManyCards) -> Drawing:
         f"{plural(found.count, 'card')} of {plural(len(found.groups), 'CPU model')}.",
         *(_alt_text(found, mapping) for mapping in shown),
     )
-    return Drawing(NAME, TITLE, caption, alt, _figure(found, shown, baseline))
+    return Drawing(
+        NAME, TITLE, caption, alt, _figure(found, shown, baseline, scale, _legend(changes))
+    )
 
 
-def _figure(found: ManyCards, shown: Sequence[str], baseline: str) -> Figure:
+def _figure(
+    found: ManyCards, shown: Sequence[str], baseline: str, scale: Scale, entries: Sequence[Entry]
+) -> Figure:
     rows, heads, body = _layout(found)
     row_in = _row_height(found.count)
     is_named = row_in >= _NAMED_ROW
     names = [label_text(row.node.name, _MAX_NAME) for row in rows] if is_named else []
     widest = max(map(len, names), default=0)
     left = 0.15 + min(_MAX_LEFT, max(LETTER * widest, 0.3))
-    changes = [row.node.changes[name] for row in rows for name in shown if name in row.node.changes]
-    entries = _legend(changes)
     text = f"{found.configuration}: time against {baseline}"
     title = wrap(text, WIDTH - 2 * _RIGHT, weight="bold")
     top = _TOP + 0.16 * (len(title) - 1)
@@ -127,14 +132,14 @@ def _figure(found: ManyCards, shown: Sequence[str], baseline: str) -> Figure:
     figure = Figure(figsize=(WIDTH, height))
     put_title(figure, title)
     wide = (WIDTH - left - _RIGHT - _BETWEEN * (len(shown) - 1)) / len(shown)
-    scale = _scale(changes)
     for at, mapping in enumerate(shown):
         x = left + at * (wide + _BETWEEN)
         axes = figure.add_axes((x / WIDTH, bottom / height, wide / WIDTH, body / height))
         axes.set_ylim(body, 0)
         axes.set_title(label_text(mapping, int(wide / LETTER)), pad=5)
         _draw_panel(axes, rows, mapping, row_in)
-        _set_scale(axes, scale, wide)
+        put_scale(axes, True, scale, wide)
+        axes.set_xlabel("change (%)", fontsize=TICK_SIZE)
         if at == 0:
             _write_labels(axes, rows, names, heads, left)
     put_legend(figure, entries)
@@ -146,7 +151,6 @@ def _row_height(count: int) -> float:
 
 
 def _layout(found: ManyCards) -> tuple[list[_Row], list[tuple[str, float]], float]:
-    """Return the rows, each group's heading with its place, and the height of all."""
     row_in = _row_height(found.count)
     rows: list[_Row] = []
     heads: list[tuple[str, float]] = []
@@ -163,7 +167,7 @@ def _layout(found: ManyCards) -> tuple[list[_Row], list[tuple[str, float]], floa
 
 def _draw_panel(axes: Axes, rows: Sequence[_Row], mapping: str, row_in: float) -> None:
     size = float(np.clip(row_in * 72 * 0.42, 2.6, 5.5))
-    axes.axvline(1, color=BLACK, linewidth=0.8, zorder=1)
+    axes.axvline(0, color=BLACK, linewidth=0.8, zorder=1)
     for outcome, look in _LOOKS.items():
         mine = [
             (row.at, change)
@@ -174,8 +178,8 @@ def _draw_panel(axes: Axes, rows: Sequence[_Row], mapping: str, row_in: float) -
             continue
         reaches = [reach(change.ratio, change.interval) for _, change in mine]
         axes.errorbar(
-            [change.ratio for _, change in mine], [at for at, _ in mine],
-            xerr=np.reshape(reaches, (-1, 2)).T, ecolor=look[1], elinewidth=0.8,
+            [100 * (change.ratio - 1) for _, change in mine], [at for at, _ in mine],
+            xerr=100 * np.reshape(reaches, (-1, 2)).T, ecolor=look[1], elinewidth=0.8,
             markeredgewidth=0.8, zorder=3, **_marker(outcome, size),
         )  # fmt: skip
     axes.grid(visible=False, axis="y")
@@ -195,7 +199,6 @@ def _write_labels(
     heads: Iterable[tuple[str, float]],
     left: float,
 ) -> None:
-    """Write the groups' headings over all panels, and the names of cards where they have room."""
     where = axes.get_yaxis_transform()
     for row, name in zip(rows, names, strict=False):
         axes.annotate(
@@ -211,54 +214,18 @@ def _write_labels(
         )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class _Scale:
-    """The axis of all panels: from the least to the greatest ratio that is shown."""
-
-    low: float
-    high: float
-
-    @property
-    def is_log(self) -> bool:
-        """Whether equal distances are equal ratios."""
-        return self.high > _MAX_LINEAR * self.low
-
-
-def _scale(changes: Sequence[MappingChange]) -> _Scale:
+def _scale(changes: Sequence[MappingChange]) -> Scale:
     """Return the scale of all dots; an interval may reach at most twice as far as they do."""
-    ratios = [change.ratio for change in changes] + [1.0]
+    ratios = [1.0, *(change.ratio for change in changes)]
     low, high = min(ratios), max(ratios)
     ends = [end for change in changes for end in _ends(change)]
-    low = max(min([low, *ends]), low / 2)
-    high = min(max([high, *ends]), high * 2)
-    margin = (high / low) ** 0.06
-    return _Scale(low / margin / 1.005, high * margin * 1.005)
+    low, high = max(min([low, *ends]), low / 2), min(max([high, *ends]), high * 2)
+    return Scale.between(math.log(low) - _LEAST, math.log(high) + _LEAST)
 
 
 def _ends(change: MappingChange) -> Iterator[float]:
     if change.interval is not None:
         yield from (end for end in (change.interval.low, change.interval.high) if end > 0)
-
-
-def _set_scale(axes: Axes, scale: _Scale, wide: float) -> None:
-    if scale.is_log:
-        axes.set_xscale("log")
-        some, more = (
-            [ratio for ratio in ratios if scale.low <= ratio <= scale.high]
-            for ratios in (_RATIOS, _MORE_RATIOS)
-        )
-        ticks = more if len(more) * _TICK <= wide else some
-        axes.xaxis.set_major_locator(FixedLocator(ticks))
-        axes.xaxis.set_minor_locator(NullLocator())
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda ratio, _: f"{ratio:g}"))
-        axes.set_xlabel("times as long", fontsize=7)
-    else:
-        axes.locator_params(axis="x", nbins=max(2, int(wide / 0.55)))
-        axes.xaxis.set_major_formatter(
-            FuncFormatter(lambda ratio, _: signed_percent(ratio - 1) if ratio != 1 else "0")
-        )
-        axes.set_xlabel("change", fontsize=7)
-    axes.set_xlim(scale.low, scale.high)
 
 
 def _legend(changes: Iterable[MappingChange]) -> list[Entry]:
