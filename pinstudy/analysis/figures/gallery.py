@@ -3,13 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-
-import numpy as np
 
 from pinstudy.analysis.affinity.experiments import Affinity, Sharing, affinity
 from pinstudy.analysis.affinity.timed_cases import CONTENTION, LATENCY, SMT
@@ -33,7 +28,6 @@ from pinstudy.analysis.figures.rows import runs_by_case
 from pinstudy.analysis.figures.tables import draw_imbalance, draw_kinds, draw_slowdowns
 from pinstudy.analysis.objectives import ENERGY, OBJECTIVES, TIME
 from pinstudy.analysis.overview.grid import program_names, unique_names
-from pinstudy.analysis.processes import how_many, pool
 from pinstudy.analysis.records.gathered import THREADMAP
 from pinstudy.analysis.results.case import grouped
 from pinstudy.analysis.results.sources import Results, open_results
@@ -41,8 +35,6 @@ from pinstudy.analysis.verdict.model import Findings, objectives_in
 from pinstudy.base.errors import UserError
 
 FOLDER = "figures"
-# A process takes a second to start, as long as that many tables take to draw.
-MIN_TABLES = 8
 
 COMPARISONS, PLANE, IMBALANCE, KINDS, DRIFT = (
     *("comparisons", "time-energy", "imbalance", "kinds"),
@@ -92,17 +84,16 @@ def table_folders(findings: Findings) -> list[str]:
 def table_figures(
     results: Results,
     findings: Findings,
-    tables: Iterable[int] | None = None,
+    tables: int | None = None,
     wanted: Wanted = ALL,
 ) -> Iterator[tuple[int, Drawing | NotDrawn]]:
     """Yield the figures of each table with the table's place, drawn one at a time.
 
-    `tables` are the places of the tables to draw, by default all.
+    `tables` is how many of them to draw, by default all.
     """
     folders = table_folders(findings)
     layout = wanted.layout
-    for place in range(len(findings.tables)) if tables is None else tables:
-        table, folder = findings.tables[place], folders[place]
+    for place, (table, folder) in enumerate(zip(findings.tables[:tables], folders, strict=False)):
         if KINDS in wanted.kinds:
             yield place, draw_kinds(results, table, f"{folder}/kinds", layout)
         if IMBALANCE in wanted.kinds:
@@ -227,32 +218,8 @@ def write_figures(
     names = read_labels(options.labels, findings) if options.labels else {}
     layout = Layout(options.width, options.title, names)
     wanted = Wanted(options.only, layout, options.formats)
-    found = _written(_study_figures(results, findings, wanted), into, wanted)
-    found += _write_tables(results, findings, into, wanted)
-    found += _written(_experiment_figures(results, findings, wanted), into, wanted)
+    found = _written(all_figures(results, findings, wanted), into, wanted)
     return Found(found, write_captions(source, found, into))
-
-
-def _write_tables(
-    results: Results, findings: Findings, folder: Path, wanted: Wanted
-) -> list[Written | NotDrawn]:
-    """Write the tables' figures; of many tables in as many processes as there are CPUs."""
-    places = range(len(findings.tables))
-    workers = how_many(len(places) // MIN_TABLES)
-    write = partial(_write_some, results, findings, folder, wanted)
-    if workers > 1:
-        # When a worker is killed, as for lack of memory, this process does the work.
-        with suppress(BrokenProcessPool), pool(workers) as processes:
-            parts = np.array_split(places, workers)
-            return [found for some in processes.map(write, parts) for found in some]
-    return write(places)
-
-
-def _write_some(
-    results: Results, findings: Findings, folder: Path, wanted: Wanted, tables: Iterable[int]
-) -> list[Written | NotDrawn]:
-    drawn = (figure for _, figure in table_figures(results, findings, tables, wanted))
-    return _written(drawn, folder, wanted)
 
 
 def _written(

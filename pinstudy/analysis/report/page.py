@@ -89,7 +89,7 @@ def report_html(
     `answers` are those beyond one configuration. It has the figures of the first `pictured` tables.
     """
     measured = affinity(results, answer)
-    drawn = table_figures(results, answer, range(len(answer.tables))[:pictured])
+    drawn = table_figures(results, answer, pictured)
     of_experiments = affinity_figures(results, measured) if measured else ()
     places = places_of(answer)
     sheets = node_sheets(results)
