@@ -15,6 +15,8 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike, NDArray
 
 from pinstudy.analysis.figures.layout import text_width
+from pinstudy.analysis.format.numbers import signed_in_percent, signed_percents
+from pinstudy.analysis.words import figures as words
 
 MINUS = "\N{MINUS SIGN}"
 # Beyond this change, as the logarithm of a ratio, the axis is compressed; and where that begins.
@@ -100,6 +102,16 @@ def put_scale(axes: Axes, across: bool, scale: Scale, inches: float) -> None:
     axis = axes.xaxis if across else axes.yaxis
     axis.set_ticks(ticks, [_tick(tick) for tick in ticks], fontsize=TICK_SIZE)
     axis.set_ticks([], minor=True)
+
+
+def change_in_words(share: float, ends: tuple[float, float] | None = None) -> str:
+    """Return a change, a share, in per cent, with the ends of its interval where it has one."""
+    if ends is None:
+        text = words.MARK.format(change=signed_in_percent(share, 3))
+    else:
+        change, (low, high) = signed_percents(share, *ends)
+        text = words.MARK_WITH_INTERVAL.format(change=change, low=low, high=high)
+    return text.replace("-", MINUS)
 
 
 def _tick(percent: float) -> str:

@@ -17,7 +17,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from pinstudy.analysis.figures.changes import MINUS, Scale, put_scale
+from pinstudy.analysis.figures.changes import Scale, change_in_words, put_scale
 from pinstudy.analysis.figures.drawing import Drawing, NotDrawn, sentences, slug, why_not_measured
 from pinstudy.analysis.figures.layout import SCREEN, Layout, shortened, text_width, wrap
 from pinstudy.analysis.figures.rows import (
@@ -27,13 +27,14 @@ from pinstudy.analysis.figures.rows import (
     Entry,
     entry,
     legend_lines,
+    mapping_entries,
     put_legend,
     put_title,
     shown_mapping,
     shown_settings,
 )
 from pinstudy.analysis.figures.style import BLACK, GREY, PALE, mapping_looks, marker_style
-from pinstudy.analysis.format.numbers import in_percent, signed_in_percent, signed_percents
+from pinstudy.analysis.format.numbers import in_percent, signed_in_percent
 from pinstudy.analysis.objectives import TIME, Objective
 from pinstudy.analysis.overview.grid import Cell, ConfigurationLine
 from pinstudy.analysis.overview.terminal import overviews_of
@@ -269,13 +270,7 @@ def _legend(
 ) -> list[Entry]:
     # An entry has to fit the narrowest figure as well.
     most = min(_MOST_ENTRY, layout.wide() - ENTRY_IN - _SIDE)
-    entries: list[Entry] = [
-        entry(
-            shortened(shown_mapping(mapping, layout), most, _LABEL_SIZE),
-            marker_style(marker, 5, colour, colour),
-        )
-        for mapping, (colour, marker) in mapping_looks(mappings).items()
-    ]
+    entries = mapping_entries(mappings, layout, most)
     if any(cell.outcome == "undecided" for cell in cells):
         entries.append(entry("undecided", marker_style("o", 5, GREY, "white")))
     return [*entries, Patch(facecolor=PALE, label=f"within ±{in_percent(margin, 6)} %")]
@@ -343,14 +338,9 @@ def _draw_mark(
 
 def _tooltip(row: _Row, mark: _Mark, layout: Layout) -> str:
     cell, mapping = mark.cell, shown_mapping(mark.mapping, layout)
-    if math.isnan(cell.low):
-        change = signed_in_percent(cell.ratio - 1, 3)
-        text = words.MARK.format(change=change.replace("-", MINUS))
-    else:
-        change, (low, high) = signed_percents(cell.ratio - 1, cell.low - 1, cell.high - 1)
-        text = words.MARK_WITH_INTERVAL.format(change=change, low=low, high=high)
-        text = text.replace("-", MINUS)
-    return f"{row.configuration}, {mapping}: {text}, {cell.outcome}"
+    ends = None if math.isnan(cell.low) else (cell.low - 1, cell.high - 1)
+    change = change_in_words(cell.ratio - 1, ends)
+    return f"{row.configuration}, {mapping}: {change}, {cell.outcome}"
 
 
 def _alt_text(rows: Sequence[_Row], cells: Sequence[Cell]) -> str:

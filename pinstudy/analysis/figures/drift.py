@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from pinstudy.analysis.figures.changes import MINUS
+from pinstudy.analysis.figures.changes import change_in_words
 from pinstudy.analysis.figures.drawing import Drawing, NotDrawn, sentences
 from pinstudy.analysis.figures.layout import SCREEN, Layout
 from pinstudy.analysis.figures.rows import (
@@ -26,7 +26,7 @@ from pinstudy.analysis.figures.rows import (
     some_runs,
 )
 from pinstudy.analysis.figures.style import BLACK, BLUE, GREY, VERMILION, marker_style
-from pinstudy.analysis.format.numbers import percent, signed_in_percent, three_digits
+from pinstudy.analysis.format.numbers import percent, three_digits
 from pinstudy.analysis.overview.grid import program_names
 from pinstudy.analysis.records.runs import good_runs, whole_runs
 from pinstudy.analysis.results.sources import Results
@@ -193,11 +193,7 @@ def _draw_times(
 
 
 def _said_of(runs: _Runs, which: NDArray[np.intp]) -> list[str]:
-    changes = (signed_in_percent(float(runs.away[at]) / 100, 3) for at in which)
-    return [
-        f"{runs.names[at]}: {words.MARK.format(change=change.replace('-', MINUS))}"
-        for at, change in zip(which, changes, strict=True)
-    ]
+    return [f"{runs.names[at]}: {change_in_words(float(runs.away[at]) / 100)}" for at in which]
 
 
 def _draw_trend(axes: Axes, runs: _Runs, trend: Trend, unit: float) -> None:

@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.transforms import Bbox
 
-from pinstudy.analysis.figures.changes import MINUS, Scale, put_scale
+from pinstudy.analysis.figures.changes import MINUS, Scale, change_in_words, put_scale
 from pinstudy.analysis.figures.drawing import (
     FIXED_TIME,
     Drawing,
@@ -29,13 +29,14 @@ from pinstudy.analysis.figures.rows import (
     case_label,
     entry,
     legend_lines,
+    mapping_entries,
     put_legend,
     put_title,
     shown_mapping,
     shown_settings,
 )
 from pinstudy.analysis.figures.style import BLACK, GREY, mapping_looks, marker_style
-from pinstudy.analysis.format.numbers import signed_in_percent, signed_percents
+from pinstudy.analysis.format.numbers import signed_in_percent
 from pinstudy.analysis.objectives import ENERGY, TIME
 from pinstudy.analysis.overview.grid import program_names
 from pinstudy.analysis.results.case import grouped
@@ -245,13 +246,7 @@ def _limits(logs: Sequence[float]) -> tuple[float, float]:
 
 
 def _legend(mappings: Sequence[str], settings: Sequence[str], layout: Layout) -> list[Entry]:
-    entries: list[Entry] = [
-        entry(
-            shortened(shown_mapping(mapping, layout), 2.4, 7.5),
-            marker_style(marker, 5, colour, colour),
-        )
-        for mapping, (colour, marker) in mapping_looks(mappings).items()
-    ]
+    entries = mapping_entries(mappings, layout, 2.4)
     if len(settings) > 1:
         entries += [
             entry(shortened(shown_settings(setting, layout), 2.4, 7.5), _filled("o", GREY, number))
@@ -312,12 +307,9 @@ def _tooltips(panels: Sequence[_Panel], layout: Layout) -> dict[str, str]:
 
 def _tooltip(point: _Point, layout: Layout) -> str:
     time, energy = (math.expm1(log) for log in (point.time, point.energy))
-    if point.interval is None:
-        change = words.MARK.format(change=signed_in_percent(time, 3))
-    else:
-        low, high = point.interval.low - 1, point.interval.high - 1
-        change, (first, last) = signed_percents(time, low, high)
-        change = words.MARK_WITH_INTERVAL.format(change=change, low=first, high=last)
+    interval = point.interval
+    ends = (interval.low - 1, interval.high - 1) if interval else None
+    change = change_in_words(time, ends)
     text = words.PLANE_MARK.format(time=change, energy=signed_in_percent(energy, 3))
     return f"{case_label(point.case, layout)}: {text.replace('-', MINUS)}"
 

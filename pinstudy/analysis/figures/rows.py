@@ -28,6 +28,7 @@ from pinstudy.analysis.figures.style import (
     SelectionStyle,
     cores_of,
     kind_style,
+    mapping_looks,
     marker_of,
     marker_style,
     selection_style,
@@ -422,6 +423,17 @@ def case_entries(shown: Iterable[CaseFinding]) -> list[Line2D]:
 def entry(label: str, style: Mapping[str, Any]) -> Line2D:
     """Return a legend's entry for markers or lines that look so."""
     return Line2D([], [], label=label, **style)
+
+
+def mapping_entries(mappings: Iterable[str], layout: Layout, most: float) -> list[Entry]:
+    """Return the legend's entries for mappings, whose names take so many inches at most."""
+    return [
+        entry(
+            shortened(shown_mapping(mapping, layout), most, _LEGEND_SIZE),
+            marker_style(marker, 5, colour, colour),
+        )
+        for mapping, (colour, marker) in mapping_looks(mappings).items()
+    ]
 
 
 def area_entry(label: str, kind: str) -> Patch:

@@ -105,12 +105,12 @@ def mean_count(value: float) -> str:
     return fixed(value, 0)
 
 
-def percent(share: float, more: int = 0) -> str:
-    """Return a share as a percentage with two digits, and `more`; from 10 % on it is whole.
+def percent(share: float) -> str:
+    """Return a share as a percentage with two digits; from 10 % on it is whole.
 
     A plus sign is the caller's to add.
     """
-    return f"{in_percent(share, 2 + more)} %"
+    return f"{in_percent(share, 2)} %"
 
 
 def in_percent(share: float, digits: int) -> str:

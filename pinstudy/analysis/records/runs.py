@@ -67,6 +67,11 @@ class Runs:
     team_looks: TeamLooks = field(default_factory=TeamLooks)
     settings: SettingsSeen = field(default_factory=SettingsSeen)
 
+    @property
+    def node_digests(self) -> list[str]:
+        """The digests of the nodes that made runs, each once."""
+        return [str(digest) for digest in self.frame["node_digest"].dropna().unique()]
+
 
 def read_runs(folder: Path) -> Runs:
     """Return the records below `folder` (its `records/*.jsonl`), each run once.

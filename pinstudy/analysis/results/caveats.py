@@ -61,7 +61,7 @@ def folder_footnotes(runs: Runs, folder: Path) -> list[str]:
         footnotes.append(OF_A_MODEL)
     if divided := pool_footnote(runs.frame):
         footnotes.append(divided)
-    digests = [str(digest) for digest in runs.frame["node_digest"].dropna().unique()]
+    digests = runs.node_digests
     nodes = [node for digest in digests if (node := read_node(folder, digest))]
     if any(node.virtual_machine for node in nodes):
         footnotes.append(IN_A_GUEST)

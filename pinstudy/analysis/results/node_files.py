@@ -56,8 +56,7 @@ def node_sheets(results: Results) -> list[NodeSheet]:
     if results.runs is None or results.folder is None:
         return []
     frame = results.runs.frame
-    digests = [str(value) for value in frame["node_digest"].dropna().unique()]
-    nodes = {digest: read_node(results.folder, digest) for digest in digests}
+    nodes = {digest: read_node(results.folder, digest) for digest in results.runs.node_digests}
     return [
         _sheet(node, picture_path(results.folder, digest), _pool(frame, digest))
         for digest, node in nodes.items()
@@ -74,8 +73,7 @@ def node_facts(results: Results) -> NodeFacts | None:
         return results.card.node
     if results.runs is None or results.folder is None:
         return results.published_node
-    digests = results.runs.frame["node_digest"].dropna().unique()
-    nodes = (read_node(results.folder, str(digest)) for digest in digests)
+    nodes = (read_node(results.folder, digest) for digest in results.runs.node_digests)
     return next((facts for node in nodes if node and (facts := facts_of(node))), None)
 
 
@@ -239,7 +237,7 @@ def node_cpus(results: Results) -> NodeCpus:
     """Return the CPUs of the results' node; nothing of results of several nodes, or of none."""
     if results.runs is None or results.folder is None:
         return NodeCpus({})
-    digests = [str(value) for value in results.runs.frame["node_digest"].dropna().unique()]
+    digests = results.runs.node_digests
     if len(digests) != 1:
         return NodeCpus({})
     node = read_node(results.folder, digests[0])

@@ -165,7 +165,6 @@ def open_results(source: str) -> Results:
     if (folder / FILE).exists():
         return _summaries(folder)
     runs, proofs, footnotes = read_folder(folder)
-    digests = runs.frame["node_digest"].dropna().unique()
     cases = with_turns(summarise(runs), runs.frame)
     if not cases:
         why = f" ({joined(footnotes)})" if footnotes else ""
@@ -173,7 +172,7 @@ def open_results(source: str) -> Results:
             f"{folder}: there is no run in its records{why}; continue the study with "
             f"`{PINSTUDY} run`, or name other results"
         )
-    nodes = (read_node(folder, str(digest)) for digest in digests)
+    nodes = (read_node(folder, digest) for digest in runs.node_digests)
     footnotes += tuple(isolation_footnotes(filter(None, nodes), cases))
     # Cases that raced are compared by the race's own rules.
     if not runs.raced and any(case.circumstances.out_of_turn for case in cases):
@@ -191,7 +190,7 @@ def read_folder(folder: Path) -> tuple[Runs, dict[str, Proof], tuple[str, ...]]:
     for records in (runs.frame, runs.repeated):
         check_one_node(records, folder)
         check_one_program(records, folder)
-    proofs = read_proofs(folder, map(str, runs.frame["node_digest"].dropna().unique()))
+    proofs = read_proofs(folder, runs.node_digests)
     return runs, proofs, (*folder_footnotes(runs, folder), *proof_footnotes(proofs.values()))
 
 
