@@ -81,7 +81,7 @@ class CaseLines:
 
 
 @dataclass(frozen=True)
-class ContendedLines:
+class LinesByCase:
     """The cases of a results folder, in the order in which they were made.
 
     `unavailable` is why the node has none; `passed_over` are files that were not understood.
@@ -96,7 +96,7 @@ class ContendedLines:
         return grouped(self.cases, lambda case: case.configuration)
 
 
-def read_c2c(folder: Path) -> ContendedLines | None:
+def read_c2c(folder: Path) -> LinesByCase | None:
     """Return the contended cache lines in a results folder; None when c2c was not collected."""
     paths = sorted((folder / C2C).glob("*.json"))[:MAX_FILES]
     if not paths:
@@ -115,7 +115,7 @@ def read_c2c(folder: Path) -> ContendedLines | None:
         except ValueError as error:
             passed_over.append(one_line(f"{C2C}/{path.name}: {error}"))
     cases.sort(key=lambda case: (case[0], case[1].case_id))
-    return ContendedLines(tuple(case for _, case in cases), unavailable, tuple(passed_over))
+    return LinesByCase(tuple(case for _, case in cases), unavailable, tuple(passed_over))
 
 
 def _decoded(path: Path, kind: type[_File]) -> _File:

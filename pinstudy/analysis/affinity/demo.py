@@ -13,15 +13,15 @@ from pinstudy.analysis.affinity.experiments import Affinity, Sharing, affinity
 from pinstudy.analysis.affinity.team import Team
 from pinstudy.analysis.affinity.timed_cases import (
     Against,
+    ExperimentRow,
     Measured,
-    Row,
     compared,
     why_not_compared,
 )
 from pinstudy.analysis.findings.glance import Disturbed, disturbed_of
 from pinstudy.analysis.format.numbers import finite
 from pinstudy.analysis.format.table import joined
-from pinstudy.analysis.latency.findings import Group, latency_findings
+from pinstudy.analysis.latency.findings import LatencyGroup, latency_findings
 from pinstudy.analysis.objectives import TIME
 from pinstudy.analysis.results.node_files import cpus_of
 from pinstudy.analysis.results.sources import Results
@@ -96,11 +96,11 @@ def demo_findings(results: Results, findings: Findings) -> Demo:
     return Demo(rows, measured, disturbed_of(findings))
 
 
-def _size(row: Row) -> str:
+def _size(row: ExperimentRow) -> str:
     return str(row.measured.case.summary.key.table.size)
 
 
-def _contention(timed: Mapping[tuple[str, str], Row]) -> DemoRow:
+def _contention(timed: Mapping[tuple[str, str], ExperimentRow]) -> DemoRow:
     free, pinned = timed.get((TWO_LINES, UNPINNED)), timed.get((TWO_LINES, ONE_CPU))
     places = [row for (size, _), row in timed.items() if size == TWO_LINES]
     bars = tuple(_bars((row.measured.case.mapping, row.measured) for row in places))
@@ -113,7 +113,7 @@ def _contention(timed: Mapping[tuple[str, str], Row]) -> DemoRow:
     )
 
 
-def _false_sharing(timed: Mapping[tuple[str, str], Row], margin: float) -> DemoRow:
+def _false_sharing(timed: Mapping[tuple[str, str], ExperimentRow], margin: float) -> DemoRow:
     apart, together = timed.get((TWO_LINES, ONE_CPU)), timed.get((ONE_LINE, ONE_CPU))
     against = None
     if apart and together:
@@ -181,7 +181,7 @@ def _latency(measured: Affinity) -> DemoRow:
     )
 
 
-def _median(group: Group) -> float:
+def _median(group: LatencyGroup) -> float:
     assert group.range is not None
     return group.range.median_ns
 
@@ -206,7 +206,7 @@ def _bars(cases: Iterable[tuple[str, Measured]]) -> Iterator[Bar]:
             yield Bar(label, measured.sample.centre, runs)
 
 
-def _times(rows: Mapping[str, Row | None]) -> dict[str, float | int | str | None]:
+def _times(rows: Mapping[str, ExperimentRow | None]) -> dict[str, float | int | str | None]:
     samples = {name: row.measured.sample for name, row in rows.items() if row}
     return {
         name: value
@@ -235,7 +235,7 @@ def _ratio(
     }
 
 
-def _why_not(rows: Sequence[Row | None], against: Against | None, cpus: int = 2) -> str:
+def _why_not(rows: Sequence[ExperimentRow | None], against: Against | None, cpus: int = 2) -> str:
     """Return why cases are not compared; empty where they are.
 
     On fewer than `cpus` CPUs their placements are all the same one.

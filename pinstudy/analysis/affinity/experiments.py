@@ -9,7 +9,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from pinstudy.analysis.affinity.c2c import ContendedLines, read_c2c
+from pinstudy.analysis.affinity.c2c import LinesByCase, read_c2c
 from pinstudy.analysis.affinity.section import Section, experiment_table, title_of
 from pinstudy.analysis.affinity.team import Team, teams
 from pinstudy.analysis.affinity.timed_cases import (
@@ -18,9 +18,9 @@ from pinstudy.analysis.affinity.timed_cases import (
     PINGPONG,
     SMT,
     Against,
+    ExperimentRow,
     Measured,
     Pair,
-    Row,
     by_configuration,
     column_means,
     compared,
@@ -56,7 +56,7 @@ BY_ITSELF = "program"
 
 
 @dataclass(frozen=True)
-class Contended(Row):
+class Contended(ExperimentRow):
     """A case: its time of a round in ms, and what was counted beside it.
 
     It is compared with the case that is left to the scheduler; `ns` is the time of one operation,
@@ -261,7 +261,7 @@ _SAME: tuple[Written[SamePlacement], ...] = (
 
 # The cases of one workload, build and governor: one thread first, then two. They are compared by
 # the time of a thread for its array, in ms.
-Sharing = tuple[Row, ...]
+Sharing = tuple[ExperimentRow, ...]
 
 
 def sharing(results: Results, findings: Findings) -> list[Sharing]:
@@ -280,7 +280,7 @@ def sharing(results: Results, findings: Findings) -> list[Sharing]:
     comparisons = compared([*pairs.values()], findings.margin)
     return [
         tuple(
-            Row(
+            ExperimentRow(
                 case,
                 comparisons.get(pairs[case]) if case in pairs else None,
                 published_for(SMT, case.case),
@@ -347,14 +347,14 @@ def _not_compared(rows: Sharing) -> list[str]:
     return [words.NO_THREAD_ALONE.format(cases=words.rows(lacking))] if lacking else []
 
 
-def _others(row: Row) -> str:
+def _others(row: ExperimentRow) -> str:
     if row.against is None:
         return NOTHING
     mappings = ", ".join(one_line(other.case.mapping) for other in row.against.others)
     return f"{mappings} (1 thread)"
 
 
-def _published_slowdown(row: Row) -> str:
+def _published_slowdown(row: ExperimentRow) -> str:
     published = row.published
     if published is None or published.slowdown is None:
         return NOTHING
@@ -362,15 +362,15 @@ def _published_slowdown(row: Row) -> str:
     return f"{published.slowdown:g}{times}"
 
 
-_AGAINST: Written[Row] = (Column("against", right=False), _others)
-_PUBLISHED_RATIO: Written[Row] = (Column("published ratio"), _published_slowdown)
+_AGAINST: Written[ExperimentRow] = (Column("against", right=False), _others)
+_PUBLISHED_RATIO: Written[ExperimentRow] = (Column("published ratio"), _published_slowdown)
 
 
 MILLION = 1e6
 
 
 @dataclass(frozen=True)
-class Exchange(Row):
+class Exchange(ExperimentRow):
     """A case: the one-way time of a cache line in ns, and `rate`, one-way transfers a second.
 
     `rate` is over the runs, each of which gives the harmonic mean of its samples. The case is
@@ -446,7 +446,7 @@ class Affinity:
     sharing: tuple[Sharing, ...]
     exchanges: tuple[Exchanges, ...]
     teams: tuple[tuple[Team, ...], ...]
-    lines: ContendedLines | None = None
+    lines: LinesByCase | None = None
     latency: Latency | None = None
     why_no_latency: str = ""
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from pinstudy.analysis.affinity.timed_cases import TIMES, Row, cases_of
+from pinstudy.analysis.affinity.timed_cases import TIMES, ExperimentRow, cases_of
 from pinstudy.analysis.format.numbers import NOTHING, fixed, time_decimals
 from pinstudy.analysis.format.table import Column, Table, Written, joined, table_of
 from pinstudy.analysis.published import sources_of
@@ -17,7 +17,7 @@ from pinstudy.analysis.words import experiments as words
 from pinstudy.analysis.words.verdict import interval_of, outcome_text, ratio_interval, ratio_text
 from pinstudy.base.text import one_line, plural
 
-RowT = TypeVar("RowT", bound=Row)
+RowT = TypeVar("RowT", bound=ExperimentRow)
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def _how(cases: Sequence[CaseFinding]) -> str:
     return f" ({reasons})" if reasons else ""
 
 
-def baseline(row: Row) -> str:
+def baseline(row: ExperimentRow) -> str:
     """Return `baseline` for the case that the others are compared with, else nothing."""
     return "baseline" if leaves_all(row.measured.case.summary) else ""
 
@@ -116,22 +116,22 @@ def experiment_table(
     return table_of(caption, columns, rows, texts)
 
 
-def _conclusion(rows: Sequence[Row]) -> list[str]:
+def _conclusion(rows: Sequence[ExperimentRow]) -> list[str]:
     compared = [(row.measured.case, row.against.comparison) for row in rows if row.against]
     return [words.least_and_most(compared) if compared else words.NOTHING_COMPARED]
 
 
-def _head(rows: Sequence[Row], time: Column) -> list[Written[Row]]:
+def _head(rows: Sequence[ExperimentRow], time: Column) -> list[Written[ExperimentRow]]:
     means = [row.measured.sample.mean for row in rows if row.measured.sample]
     # Of times in ms or ns as many decimals as give the least three digits.
     decimals = max(0, time_decimals(means) - (1 if min(means, default=0.0) >= 1 else 0))
 
-    def mean(row: Row) -> str:
+    def mean(row: ExperimentRow) -> str:
         if row.measured.sample is not None:
             return fixed(row.measured.sample.mean, decimals)
         return "left out" if row.measured.case.summary.was_skipped else "n/a"
 
-    def interval(row: Row) -> str:
+    def interval(row: ExperimentRow) -> str:
         sample = row.measured.sample
         return interval_of(sample.mean_interval if sample else None, decimals)
 
@@ -145,7 +145,7 @@ def _head(rows: Sequence[Row], time: Column) -> list[Written[Row]]:
     ]
 
 
-def _cpus(row: Row) -> str:
+def _cpus(row: ExperimentRow) -> str:
     return one_line(str(row.measured.case.summary.key.cpus or NOTHING))
 
 
@@ -168,7 +168,7 @@ def _ratios(other: Callable[[RowT], str]) -> list[Written[RowT]]:
     ]
 
 
-_PINNED_BY: Written[Row] = (
+_PINNED_BY: Written[ExperimentRow] = (
     Column("pinned by", right=False),
     lambda row: one_line(row.measured.case.summary.key.mechanism or "nothing"),
 )

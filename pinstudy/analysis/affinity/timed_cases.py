@@ -66,7 +66,7 @@ class Against:
 
 
 @dataclass(frozen=True)
-class Row:
+class ExperimentRow:
     """A case of an experiment: what it is compared with, and what was published of it, if any."""
 
     measured: Measured

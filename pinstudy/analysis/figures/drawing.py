@@ -154,7 +154,7 @@ _ENVIRONMENT = r"""
 
 
 @dataclass(frozen=True)
-class Written:
+class WrittenFigure:
     """A figure that was written: its title and caption, and its files."""
 
     name: str
@@ -163,12 +163,14 @@ class Written:
     files: tuple[Path, ...]
 
 
-def write_captions(source: str, figures: Sequence[Written | NotDrawn], folder: Path) -> list[Path]:
+def write_captions(
+    source: str, figures: Sequence[WrittenFigure | NotDrawn], folder: Path
+) -> list[Path]:
     """Write the captions of what was written; return the files' paths, none without a figure.
 
     Raises UserError when the folder cannot be written.
     """
-    written = [figure for figure in figures if isinstance(figure, Written)]
+    written = [figure for figure in figures if isinstance(figure, WrittenFigure)]
     if not written:
         return []
     missing = [figure for figure in figures if isinstance(figure, NotDrawn)]
@@ -178,7 +180,7 @@ def write_captions(source: str, figures: Sequence[Written | NotDrawn], folder: P
     return files
 
 
-def _markdown(source: str, written: Sequence[Written], missing: Sequence[NotDrawn]) -> str:
+def _markdown(source: str, written: Sequence[WrittenFigure], missing: Sequence[NotDrawn]) -> str:
     parts = [f"# Figures of {markdown_text(one_line(source))}"]
     parts += [
         f"## {figure.name}\n\n{markdown_text(figure.title)}. {markdown_text(figure.caption)}"
@@ -190,7 +192,7 @@ def _markdown(source: str, written: Sequence[Written], missing: Sequence[NotDraw
     return "\n\n".join(parts) + "\n"
 
 
-def _latex(source: str, written: Sequence[Written]) -> str:
+def _latex(source: str, written: Sequence[WrittenFigure]) -> str:
     return _LATEX_HEAD.format(source=one_line(source)) + "".join(
         _ENVIRONMENT
         % {

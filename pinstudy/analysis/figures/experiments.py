@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pinstudy.analysis.affinity.experiments import Contended, Contention, Sharing
 from pinstudy.analysis.affinity.section import title_of
 from pinstudy.analysis.affinity.team import MAX_CELLS, Team
-from pinstudy.analysis.affinity.timed_cases import CONTENTION, TIMES, Row
+from pinstudy.analysis.affinity.timed_cases import CONTENTION, TIMES, ExperimentRow
 from pinstudy.analysis.figures.drawing import (
     Drawing,
     NotDrawn,
@@ -207,7 +207,7 @@ def draw_smt(
     return Drawing(name, SMT_TITLE, caption, alt, figure, tooltips)
 
 
-def _of_two(row: Row) -> bool:
+def _of_two(row: ExperimentRow) -> bool:
     return row.measured.threads > 1
 
 
@@ -215,7 +215,7 @@ def _workload(sharing: Sharing) -> str:
     return one_line(str(sharing[0].measured.case.summary.key.table.size))
 
 
-def _by_place(sharing: Sharing, cases: Sequence[CaseFinding]) -> list[Row | None]:
+def _by_place(sharing: Sharing, cases: Sequence[CaseFinding]) -> list[ExperimentRow | None]:
     rows = {_place(row.measured.case): row for row in sharing if _of_two(row)}
     return [rows.get(_place(case)) for case in cases]
 
@@ -224,11 +224,11 @@ def _place(case: CaseFinding) -> tuple[str, str | None]:
     return case.mapping, case.summary.key.cpus
 
 
-def _ratios(rows: Sequence[Row | None]) -> dict[int, float]:
+def _ratios(rows: Sequence[ExperimentRow | None]) -> dict[int, float]:
     return {at: row.against.difference.ratio for at, row in enumerate(rows) if row and row.against}
 
 
-def _slowdowns(rows: Sequence[Row | None]) -> dict[int, float]:
+def _slowdowns(rows: Sequence[ExperimentRow | None]) -> dict[int, float]:
     return {
         at: row.published.slowdown
         for at, row in enumerate(rows)
@@ -236,7 +236,9 @@ def _slowdowns(rows: Sequence[Row | None]) -> dict[int, float]:
     }
 
 
-def _draw_ratios(axes: Axes, rows: Sequence[Row | None], cases: Sequence[CaseFinding]) -> Tooltips:
+def _draw_ratios(
+    axes: Axes, rows: Sequence[ExperimentRow | None], cases: Sequence[CaseFinding]
+) -> Tooltips:
     ratios, stars = _ratios(rows), _slowdowns(rows)
     scale_for(axes, [*ratios.values(), *stars.values()])
     axes.axvline(1.0, color=GREY, linewidth=0.8)

@@ -14,7 +14,7 @@ from pinstudy.analysis.figures.drawing import (
     FORMATS,
     Drawing,
     NotDrawn,
-    Written,
+    WrittenFigure,
     slug,
     write_captions,
     write_drawing,
@@ -184,13 +184,13 @@ class Options:
 class Found:
     """The figures that were written, or were not drawn, and the files of their captions."""
 
-    figures: Sequence[Written | NotDrawn]
+    figures: Sequence[WrittenFigure | NotDrawn]
     captions: Sequence[Path]
 
     @property
     def files(self) -> list[Path]:
         """All files, in the order in which they were written."""
-        drawn = [path for figure in self.figures if isinstance(figure, Written)
+        drawn = [path for figure in self.figures if isinstance(figure, WrittenFigure)
                  for path in figure.files]  # fmt: skip
         return [*drawn, *self.captions]
 
@@ -224,11 +224,11 @@ def write_figures(
 
 def _written(
     figures: Iterable[Drawing | NotDrawn], folder: Path, wanted: Wanted
-) -> list[Written | NotDrawn]:
+) -> list[WrittenFigure | NotDrawn]:
     return [
         drawn
         if isinstance(drawn, NotDrawn)
-        else Written(
+        else WrittenFigure(
             drawn.name,
             drawn.title,
             drawn.caption,

@@ -29,7 +29,7 @@ _GOVERNORS = ("performance", "powersave")
 
 
 @dataclass(frozen=True)
-class Identity:
+class LoggedCase:
     """A case, and the repetition's number where the file's name has one.
 
     `meaning` is what the mapping's name means: selection, binding, mechanism; None for a mapping
@@ -87,7 +87,7 @@ class Identifier:
                     f"the logs do not tell their {name}: give --{name}, or {{{name}}} in --pattern"
                 )
 
-    def identify(self, path: Path) -> Identity:
+    def identify(self, path: Path) -> LoggedCase:
         """Return the case of a file; raises UserError when its name is not as the pattern says."""
         values = self._options | self._of_name(path)
         repetition = values.get("repetition")
@@ -101,7 +101,7 @@ class Identifier:
             fact: getattr(mapping, fact, None) for fact in ("selection", "binding", "mechanism")
         }
         number = repetition if isinstance(repetition, int) else None
-        return Identity(known | words, number, meaning)
+        return LoggedCase(known | words, number, meaning)
 
     def _of_name(self, path: Path) -> dict[str, str | int]:
         if self._expression is None:
@@ -177,16 +177,16 @@ class Numbers:
     tables: dict[tuple[str | int | None, ...], int] = field(default_factory=dict)
     rows: dict[tuple[int, tuple[str | int, ...]], int] = field(default_factory=dict)
 
-    def keep(self, case: Identity, table: int, row: int) -> None:
+    def keep(self, case: LoggedCase, table: int, row: int) -> None:
         """Remember the numbers of a case that is there already."""
         self.tables.setdefault(case.table, table)
         self.rows.setdefault((table, case.row), row)
 
-    def number(self, cases: Iterable[Identity]) -> None:
+    def number(self, cases: Iterable[LoggedCase]) -> None:
         """Give new cases the next numbers: in the published order, whatever the files' order."""
         mappings = [mapping.name for mapping in list_mappings()]
 
-        def place(case: Identity) -> tuple[object, ...]:
+        def place(case: LoggedCase) -> tuple[object, ...]:
             mapping, governor = case.row
             return (*case.table, _rank(governor, _GOVERNORS), _rank(mapping, mappings))
 
@@ -195,7 +195,7 @@ class Numbers:
             taken = [number for (own_table, _), number in self.rows.items() if own_table == table]
             self.rows.setdefault((table, case.row), max(taken, default=0) + 1)
 
-    def of(self, case: Identity) -> tuple[int, int]:
+    def of(self, case: LoggedCase) -> tuple[int, int]:
         """Return the numbers of a case's table and row."""
         table = self.tables[case.table]
         return table, self.rows[table, case.row]

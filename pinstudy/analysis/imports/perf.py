@@ -16,7 +16,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from pinstudy.analysis.imports.identity import FIELDS, Identifier, Identity, Numbers
+from pinstudy.analysis.imports.identity import FIELDS, Identifier, LoggedCase, Numbers
 from pinstudy.analysis.imports.perf_log import Block, in_ns, read_log
 from pinstudy.analysis.imports.summary_file import add_summaries
 from pinstudy.analysis.measures import csv_column
@@ -54,7 +54,7 @@ class _Log:
 
     path: Path
     block: Block
-    identity: Identity
+    identity: LoggedCase
 
     @property
     def where(self) -> str:
@@ -138,7 +138,7 @@ def _node_id(name: str) -> str:
 
 def _summaries(
     averages: Sequence[_LogWithEnergy], node_id: str, repeats: int | None
-) -> Iterator[tuple[str, Identity, dict[str, str]]]:
+) -> Iterator[tuple[str, LoggedCase, dict[str, str]]]:
     for log, energy in averages:
         if failure := _failure(log, energy):
             raise UserError(
@@ -209,10 +209,10 @@ class _History:
                     f"{folder}: holds runs of node {shown(record.get('node_id'))}; import those of "
                     f"{shown(node_id)} into a folder of their own"
                 )
-            self._remember(Identity(fields), record, imported)
+            self._remember(LoggedCase(fields), record, imported)
 
     def _remember(
-        self, case: Identity, record: Mapping[str, Any], imported: Mapping[str, Any]
+        self, case: LoggedCase, record: Mapping[str, Any], imported: Mapping[str, Any]
     ) -> None:
         table, row = record.get("table_number"), record.get("case_number")
         if isinstance(table, int) and isinstance(row, int):

@@ -19,8 +19,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from pinstudy.analysis.imports.identity import FIELDS, Identity, Numbers
-from pinstudy.analysis.records.files import MAX_BYTES, Field, read_lines, read_text
+from pinstudy.analysis.imports.identity import FIELDS, LoggedCase, Numbers
+from pinstudy.analysis.records.files import MAX_BYTES, CsvCell, read_lines, read_text
 from pinstudy.analysis.results.summaries import (
     FILE,
     UNKNOWN,
@@ -68,12 +68,12 @@ class _Signs:
     number has several: there a single one may well be for thousands.
     """
 
-    sure: dict[str, Field] = field(default_factory=dict)
-    unsure: dict[str, Field] = field(default_factory=dict)
-    single: dict[int, dict[str, Field]] = field(default_factory=dict)
+    sure: dict[str, CsvCell] = field(default_factory=dict)
+    unsure: dict[str, CsvCell] = field(default_factory=dict)
+    single: dict[int, dict[str, CsvCell]] = field(default_factory=dict)
     with_thousands: set[int] = field(default_factory=set)
 
-    def add(self, column: int, cell: Field) -> None:
+    def add(self, column: int, cell: CsvCell) -> None:
         """Take the signs of a cell into account."""
         sign, is_sure = _decimal_sign(cell.text)
         if not sign:
@@ -104,7 +104,7 @@ class _Signs:
         return "," if "," in self.unsure else "."
 
 
-def _check_same_sign(single: list[Field], path: str) -> None:
+def _check_same_sign(single: list[CsvCell], path: str) -> None:
     """Raise ConfigError where the only sign of a column's numbers is now one, now the other."""
     if len(single) > 1:
         first, other = single
@@ -113,7 +113,7 @@ def _check_same_sign(single: list[Field], path: str) -> None:
         raise ConfigError([Problem(path, other.line, other.column, problem)])
 
 
-def read_table(text: str, path: str) -> Iterator[list[Field]]:
+def read_table(text: str, path: str) -> Iterator[list[CsvCell]]:
     """Yield the lines of a file of means in their plain form, without blank rows and columns.
 
     Raises ConfigError where a number may mean one thing or another, and as `read_lines` does.
@@ -141,7 +141,7 @@ def _known_columns(header: str, separator: str) -> int:
     return sum(map(is_column, names))
 
 
-def _layout_of(rows: Iterator[list[Field]], path: str, separator: str) -> _Layout:
+def _layout_of(rows: Iterator[list[CsvCell]], path: str, separator: str) -> _Layout:
     header = next((row for row in rows if any(field.text for field in row)), [])
     names = [field.text for field in header]
     holds = [_what_it_holds(name) for name in names]
@@ -194,7 +194,7 @@ def _decimal_sign(text: str) -> tuple[str, bool]:
     return signs[0], not may_be_thousands
 
 
-def _plain_row(row: Sequence[Field], layout: _Layout) -> list[Field]:
+def _plain_row(row: Sequence[CsvCell], layout: _Layout) -> list[CsvCell]:
     width = len(layout.holds)
     if any(field.text for field in row[width:]) or len(row) < width:
         # A row of another length is a mistake, which is told where rows are checked.
@@ -224,7 +224,7 @@ def _plain_number(text: str, decimal: str) -> str:
     return f"{whole}.{behind}" if comma else whole
 
 
-def add_summaries(into: Path, new: Iterable[tuple[str, Identity, dict[str, str]]]) -> None:
+def add_summaries(into: Path, new: Iterable[tuple[str, LoggedCase, dict[str, str]]]) -> None:
     """Add cases to a folder's summaries.
 
     `new` has each case's file and line, its identity and its columns. Raises UserError when the
@@ -314,8 +314,8 @@ def _numbers_of(row: dict[str, str]) -> tuple[int, int]:
     return int(row["table_number"] or 0), int(row["case_number"] or 0)
 
 
-def _case_of(row: dict[str, str]) -> Identity:
+def _case_of(row: dict[str, str]) -> LoggedCase:
     """Return the case of a row that is there: an empty cell says as little as an absent one."""
     words = {name: row.get(name) or UNKNOWN for name in FIELDS}
     counts = {name: int(text) for name in ("ranks", "threads") if (text := row.get(name))}
-    return Identity({**words, **counts})
+    return LoggedCase({**words, **counts})

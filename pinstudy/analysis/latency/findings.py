@@ -26,7 +26,7 @@ NEAREST_PAIR = "nearest pair"
 
 
 @dataclass(frozen=True)
-class Range:
+class LatencyRange:
     """The medians of some measured pairs, in ns."""
 
     measured: int
@@ -49,7 +49,7 @@ class KernelGroup:
 
 
 @dataclass(frozen=True)
-class Group:
+class LatencyGroup:
     """A group of the kernel, and its pairs that no smaller group has: how many, and their range.
 
     `range` is None where none of them was measured.
@@ -57,7 +57,7 @@ class Group:
 
     kernel: KernelGroup
     pairs: int
-    range: Range | None
+    range: LatencyRange | None
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class Partners:
 
 
 @dataclass(frozen=True)
-class Team:
+class NearTeam:
     """CPUs for threads that talk, one a core, and the range of all their pairs.
 
     `names` and `kinds` are those of the kernel's group, or NEAREST_PAIR; `among` is how many groups
@@ -94,7 +94,7 @@ class Team:
     names: tuple[str, ...]
     kinds: tuple[str, ...]
     cpus: tuple[int, ...]
-    range: Range
+    range: LatencyRange
     among: int = 1
 
     @property
@@ -109,9 +109,9 @@ class LatencyFindings:
     """The findings on one node's latencies; larger groups and smaller teams come first."""
 
     latency: Latency
-    groups: list[Group]
+    groups: list[LatencyGroup]
     partners: list[Partners]
-    teams: list[Team]
+    teams: list[NearTeam]
 
 
 def latency_findings(latency: Latency) -> LatencyFindings:
@@ -173,7 +173,7 @@ def _kinds(topology: Topology, cpus: Iterable[int]) -> tuple[str, ...]:
     return tuple(kind.name for kind in topology.kinds if not {*kind.cpus}.isdisjoint(cpus))
 
 
-def _groups(latency: Latency) -> list[Group]:
+def _groups(latency: Latency) -> list[LatencyGroup]:
     kernel = kernel_groups(latency.topology, latency.cpus)
     # The number of the smallest group that has both CPUs of a pair.
     smallest = np.zeros((len(latency.cpus),) * 2, dtype=np.intp)
@@ -183,14 +183,14 @@ def _groups(latency: Latency) -> list[Group]:
     upper = np.triu_indices(len(latency.cpus), 1)
     numbers, ns = smallest[upper], latency.both_ways[upper]
     own = [ns[numbers == number] for number in range(len(kernel))]
-    return [Group(group, len(own[at]), _range(own[at])) for at, group in enumerate(kernel)]
+    return [LatencyGroup(group, len(own[at]), _range(own[at])) for at, group in enumerate(kernel)]
 
 
-def _range(ns: Array) -> Range | None:
+def _range(ns: Array) -> LatencyRange | None:
     known = ns[~np.isnan(ns)]
     if not len(known):
         return None
-    return Range(len(known), *(float(end(known)) for end in (np.median, np.min, np.max)))
+    return LatencyRange(len(known), *(float(end(known)) for end in (np.median, np.min, np.max)))
 
 
 def _partners(latency: Latency) -> list[Partners]:
@@ -217,7 +217,9 @@ def _partners(latency: Latency) -> list[Partners]:
     return partners
 
 
-def _teams(latency: Latency, groups: Iterable[Group], partners: Iterable[Partners]) -> list[Team]:
+def _teams(
+    latency: Latency, groups: Iterable[LatencyGroup], partners: Iterable[Partners]
+) -> list[NearTeam]:
     """Return the nearest pair, then of the groups with the same names the nearest, as teams.
 
     No CPU is in a team of which no pair was measured. None where one core only was measured.
@@ -241,11 +243,11 @@ def _teams(latency: Latency, groups: Iterable[Group], partners: Iterable[Partner
     return sorted(teams.values(), key=lambda team: len(team.cpus))
 
 
-def _team(latency: Latency, names: tuple[str, ...], cpus: tuple[int, ...]) -> Team | None:
+def _team(latency: Latency, names: tuple[str, ...], cpus: tuple[int, ...]) -> NearTeam | None:
     rows = np.searchsorted(latency.cpus, cpus)
     ns = latency.both_ways[np.ix_(rows, rows)][np.triu_indices(len(rows), 1)]
     found = _range(ns)
-    return Team(names, _kinds(latency.topology, cpus), cpus, found) if found else None
+    return NearTeam(names, _kinds(latency.topology, cpus), cpus, found) if found else None
 
 
 def _a_core_each(latency: Latency) -> list[int]:
@@ -361,7 +363,7 @@ def _switched(latency: Latency) -> int:
     return int(np.nansum(latency.runs["switched"].to_numpy(dtype=float)))
 
 
-def _title(team: Team) -> str:
+def _title(team: NearTeam) -> str:
     """Return what a team is: `4 threads, L2 (E), nearest of 4: 28.0 ns (27.5 to 28.9)`."""
     parts = [plural(len(team.cpus), "thread"), f"{one_line(team.names[0])} ({_names(team.kinds)})"]
     if team.among > 1:
@@ -380,11 +382,11 @@ def _names(names: tuple[str, ...]) -> str:
     return one_line(", ".join(names)) or NOTHING
 
 
-def _median(found: Range | None) -> str:
+def _median(found: LatencyRange | None) -> str:
     return fixed(found.median_ns, 1) if found else NOTHING
 
 
-def _ends(found: Range | None) -> str:
+def _ends(found: LatencyRange | None) -> str:
     return f"{fixed(found.least_ns, 1)} to {fixed(found.most_ns, 1)}" if found else NOTHING
 
 
@@ -392,7 +394,7 @@ def _partner(partner: Partner) -> str:
     return f"{partner.cpu} ({fixed(partner.ns, 1)})"
 
 
-_GROUPS: tuple[Written[Group], ...] = (
+_GROUPS: tuple[Written[LatencyGroup], ...] = (
     (Column("group", right=False), lambda group: _names(group.kernel.names)),
     (Column("kinds", right=False), lambda group: _names(group.kernel.kinds)),
     (Column("CPUs", right=False), lambda group: format_cpulist(group.kernel.cpus)),

@@ -35,7 +35,7 @@ _DIGEST = re.compile(r"[0-9A-Za-z]{1,128}")
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class CsvCell:
     """One cell: its text without blanks around it, and where it begins, counted from 1."""
 
     text: str
@@ -85,7 +85,7 @@ def _wide_encoding(data: bytes) -> str:
     return "utf-16-be" if zeros == [True, False, True, False] else ""
 
 
-def read_lines(text: str, path: str, separator: str = ",") -> Iterator[list[Field]]:
+def read_lines(text: str, path: str, separator: str = ",") -> Iterator[list[CsvCell]]:
     """Yield the fields of each line that is not blank and has more than separators.
 
     Raises ConfigError for a line that is no CSV, such as one whose quotes are not closed: a line
@@ -104,7 +104,7 @@ def read_lines(text: str, path: str, separator: str = ",") -> Iterator[list[Fiel
             raise ConfigError([Problem(path, number, 1, str(error))]) from None
         starts = _starts(row, separator)
         yield [
-            Field(cell.strip(), number, start) for cell, start in zip(texts, starts, strict=True)
+            CsvCell(cell.strip(), number, start) for cell, start in zip(texts, starts, strict=True)
         ]
 
 

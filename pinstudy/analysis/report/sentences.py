@@ -36,7 +36,7 @@ def extent(results: Results, findings: Findings) -> str:
     return f"{text}, {_dates(started.min(), started.max())}" if len(started) else text
 
 
-class Key(NamedTuple):
+class LegendKey(NamedTuple):
     """An entry of the grid's legend: the classes of the cells, their sign, and what it means."""
 
     classes: str
@@ -44,7 +44,7 @@ class Key(NamedTuple):
     meaning: str
 
 
-def legend(overviews: Sequence[Overview], findings: Findings) -> list[Key]:
+def legend(overviews: Sequence[Overview], findings: Findings) -> list[LegendKey]:
     """Return what the colours and signs of the grid mean, of those that are there."""
     cells = [
         cell
@@ -55,13 +55,13 @@ def legend(overviews: Sequence[Overview], findings: Findings) -> list[Key]:
     words = {cell.outcome for cell in cells}
     margin = in_percent(findings.margin, 6)
     keys = (
-        Key("better better-2", "", "better"),
-        Key("worse worse-2", "", "worse"),
-        Key("equivalent", "=", f"alike: surely within {margin} %"),
-        Key("undecided", "?", "undecided"),
+        LegendKey("better better-2", "", "better"),
+        LegendKey("worse worse-2", "", "worse"),
+        LegendKey("equivalent", "=", f"alike: surely within {margin} %"),
+        LegendKey("undecided", "?", "undecided"),
     )
     shown = [key for key in keys if key.classes.split()[0] in words]
-    return shown + [Key("", sign, meaning) for sign, meaning in signs(cells).items()]
+    return shown + [LegendKey("", sign, meaning) for sign, meaning in signs(cells).items()]
 
 
 def _dates(first: float, last: float) -> str:

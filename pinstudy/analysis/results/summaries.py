@@ -31,7 +31,7 @@ from pinstudy.analysis.measures import (
     csv_column,
 )
 from pinstudy.analysis.records import flat
-from pinstudy.analysis.records.files import Field, read_lines, read_text
+from pinstudy.analysis.records.files import CsvCell, read_lines, read_text
 from pinstudy.analysis.records.keys import (
     OPTIONAL_KEYS,
     ROW_FACTS,
@@ -241,7 +241,7 @@ _OF_SOME = (
 class _Row:
     """A line's fields by column, without the empty ones."""
 
-    fields: Mapping[str, Field]
+    fields: Mapping[str, CsvCell]
     line: int
 
     def text(self, name: str) -> str | None:
@@ -269,12 +269,12 @@ def parse_summaries(text: str, path: Path, absent: str) -> list[Case]:
     return parse_lines(read_lines(text, name), name, absent)
 
 
-def parse_lines(lines: Iterable[Sequence[Field]], name: str, absent: str) -> list[Case]:
+def parse_lines(lines: Iterable[Sequence[CsvCell]], name: str, absent: str) -> list[Case]:
     """Return the cases of the lines of a file of this name, as `parse_summaries` does."""
     return cases_of(_checked_rows(lines, name), absent)
 
 
-def _checked_rows(lines: Iterable[Sequence[Field]], path: str) -> list[_Row]:
+def _checked_rows(lines: Iterable[Sequence[CsvCell]], path: str) -> list[_Row]:
     rows: list[_Row] = []
     problems: list[Problem] = []
     for field, message in _mistakes(lines, rows):
@@ -291,9 +291,11 @@ def _checked_rows(lines: Iterable[Sequence[Field]], path: str) -> list[_Row]:
     return rows
 
 
-def _mistakes(lines: Iterable[Sequence[Field]], rows: list[_Row]) -> Iterator[tuple[Field, str]]:
+def _mistakes(
+    lines: Iterable[Sequence[CsvCell]], rows: list[_Row]
+) -> Iterator[tuple[CsvCell, str]]:
     """Yield the mistakes of a file's lines, one after the other; append its rows to `rows`."""
-    header: Sequence[Field] = ()
+    header: Sequence[CsvCell] = ()
     for fields in lines:
         if not header:
             header = fields
@@ -308,7 +310,7 @@ def _mistakes(lines: Iterable[Sequence[Field]], rows: list[_Row]) -> Iterator[tu
             rows.append(row)
 
 
-def _header_mistakes(header: Sequence[Field]) -> Iterable[tuple[Field, str]]:
+def _header_mistakes(header: Sequence[CsvCell]) -> Iterable[tuple[CsvCell, str]]:
     names = [field.text for field in header]
     for position, field in enumerate(header):
         if not is_column(field.text):
@@ -320,7 +322,7 @@ def _header_mistakes(header: Sequence[Field]) -> Iterable[tuple[Field, str]]:
             yield header[0], f"there is no column {needed!r}, which says what a row is of"
 
 
-def _row_mistakes(row: _Row, first: Field) -> Iterable[tuple[Field, str]]:
+def _row_mistakes(row: _Row, first: CsvCell) -> Iterable[tuple[CsvCell, str]]:
     for name in _NEEDED:
         if name not in row.fields:
             yield first, f"{name} is empty in this row; it says what the row is of"
@@ -330,14 +332,14 @@ def _row_mistakes(row: _Row, first: Field) -> Iterable[tuple[Field, str]]:
     yield from wrong or (*_old_names(row), *_contradictions(row))
 
 
-def _old_names(row: _Row) -> Iterable[tuple[Field, str]]:
+def _old_names(row: _Row) -> Iterable[tuple[CsvCell, str]]:
     for prefix in ("", "vcpu_"):
         field = row.fields.get(f"{prefix}mapping")
         if field and f"{prefix}selection" not in row.fields and (why := renamed(field.text)):
             yield field, why
 
 
-def _contradictions(row: _Row) -> Iterable[tuple[Field, str]]:
+def _contradictions(row: _Row) -> Iterable[tuple[CsvCell, str]]:
     """Yield the cells that do not agree with others; each cell by itself has to be right."""
     n, unproved = row.count("n"), row.count("unproved") or 0
     if n is None and unproved:
@@ -355,7 +357,7 @@ def _contradictions(row: _Row) -> Iterable[tuple[Field, str]]:
     yield from _too_large_sums(row)
 
 
-def _contradicting_counts(row: _Row, n: int | None) -> Iterable[tuple[Field, str]]:
+def _contradicting_counts(row: _Row, n: int | None) -> Iterable[tuple[CsvCell, str]]:
     for name, field in row.fields.items():
         count = row.count(name) if is_count_of_measure(name) else None
         if n is not None and count is not None and count > n:
@@ -367,7 +369,7 @@ def _contradicting_counts(row: _Row, n: int | None) -> Iterable[tuple[Field, str
             yield field, f"{name} {why}: leave it empty, or correct {given}"
 
 
-def _contradicting_times(row: _Row) -> Iterable[tuple[Field, str]]:
+def _contradicting_times(row: _Row) -> Iterable[tuple[CsvCell, str]]:
     """Yield the means, medians and most times that are below what they cannot be below.
 
     Both numbers may have been rounded, each to its own digits; those of floats may be off by the
@@ -389,7 +391,7 @@ def _half_a_digit(number: str) -> Decimal:
     return Decimal(5).scaleb(exponent - 1)
 
 
-def _too_large_sums(row: _Row) -> Iterable[tuple[Field, str]]:
+def _too_large_sums(row: _Row) -> Iterable[tuple[CsvCell, str]]:
     """Yield the last cell of shares by core kind that are more than 1 together."""
     for name in ("residency", "cpu_share"):
         columns = (csv_column(column, "") for column in BY_FIELD[name].columns)

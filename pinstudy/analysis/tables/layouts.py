@@ -69,7 +69,7 @@ Written = tuple[Column, Write]
 
 
 @dataclass(frozen=True)
-class Layout:
+class TableLayout:
     """Columns with the functions that write their cells: those of every row, then its numbers.
 
     A row without numbers has the reason in the first of their columns. With `fixed_decimals` times
@@ -82,13 +82,13 @@ class Layout:
     fixed_decimals: bool = False
     footnotes: tuple[Callable[[Sequence[Case]], Iterable[str]], ...] = ()
 
-    def with_settings(self) -> Layout:
+    def with_settings(self) -> TableLayout:
         """Return the layout with a column of the other settings, before that of the governor."""
         names = [column.name for column, _ in self.head]
         at = next((place for place, name in enumerate(names) if "governor" in name), len(names))
         return replace(self, head=(*self.head[:at], _SETTINGS, *self.head[at:]))
 
-    def with_nodes(self) -> Layout:
+    def with_nodes(self) -> TableLayout:
         """Return the layout with a column of the node, behind the number."""
         return replace(self, head=(*self.head[:1], _NODE, *self.head[1:]))
 
@@ -287,8 +287,8 @@ def _numbers(*only_with: str) -> tuple[Written, ...]:
     return columns[0], _TIME_SD, *columns[1:]
 
 
-_FULL = Layout((_NUMBER, _MAPPING, _GOVERNOR, *_N), _numbers(), footnotes=(drivers,))
-_FULL_WITH_CO_RUNNER = Layout(
+_FULL = TableLayout((_NUMBER, _MAPPING, _GOVERNOR, *_N), _numbers(), footnotes=(drivers,))
+_FULL_WITH_CO_RUNNER = TableLayout(
     (_NUMBER, _MAPPING, _CO_RUNNER, _GOVERNOR, *_N),
     (*_numbers(), _SLOWDOWN, _of_co_runner(), _ITS_SLOWDOWN),
     footnotes=(drivers, co_runner_numbers),
@@ -302,14 +302,14 @@ _MAPPING_IN_GUEST = (
     Column("mapping in guest", right=False, key="mapping"),
     _text(lambda case: case.key.mapping),
 )
-_FULL_OF_GUESTS = Layout(
+_FULL_OF_GUESTS = TableLayout(
     (_NUMBER, _VCPU_MAPPING, _MAPPING_IN_GUEST, _GOVERNOR, *_N),
     _numbers("vcpu_mapping"),
     footnotes=(guest_and_host_numbers, drivers),
 )
 
 
-def with_kinds(layout: Layout, cases: Sequence[Case]) -> Layout:
+def with_kinds(layout: TableLayout, cases: Sequence[Case]) -> TableLayout:
     """Return a layout with a column of each shown measure for each core kind that has it.
 
     Why no kind has it stands below the table.
@@ -360,7 +360,7 @@ OTHER_NUMBERS = {
 
 # Galante and Oyamada (2025): tables 3 to 9, and table 10.
 _PUBLISHED_TIMES = (mean_column("elapsed_s"), (Column("time std", "s"), _deviation))
-_PUBLISHED = Layout(
+_PUBLISHED = TableLayout(
     (
         (Column("test case #"), _text(lambda case: case.key.number)),
         _MAPPING,
@@ -375,7 +375,7 @@ _PUBLISHED = Layout(
     ),
     fixed_decimals=True,
 )
-_PUBLISHED_OF_GUESTS = Layout(
+_PUBLISHED_OF_GUESTS = TableLayout(
     (
         (Column("app", right=False), _text(lambda case: case.key.table.app)),
         (Column("guest threads"), _text(lambda case: case.key.table.threads)),
@@ -387,20 +387,20 @@ _PUBLISHED_OF_GUESTS = Layout(
     footnotes=(guest_rows,),
 )
 # What identifies a row of the short layout; analysis.tables.short has its numbers.
-_SHORT = Layout((_NUMBER, _MAPPING, _SET_GOVERNOR, *_N), ())
-_SHORT_OF_GUESTS = Layout(
+_SHORT = TableLayout((_NUMBER, _MAPPING, _SET_GOVERNOR, *_N), ())
+_SHORT_OF_GUESTS = TableLayout(
     (_NUMBER, _VCPU_MAPPING, _MAPPING_IN_GUEST, _SET_GOVERNOR, *_N),
     (),
     footnotes=(guest_and_host_numbers,),
 )
-_SHORT_WITH_CO_RUNNER = Layout(
+_SHORT_WITH_CO_RUNNER = TableLayout(
     (_NUMBER, _MAPPING, _CO_RUNNER, _SET_GOVERNOR, *_N),
     (),
     footnotes=(co_runner_numbers,),
 )
 # By name: for programs on the node itself, for those in guests whose CPUs were mapped, and for
 # those with co-runners.
-LAYOUTS: Mapping[LayoutName, tuple[Layout, Layout, Layout]] = {
+LAYOUTS: Mapping[LayoutName, tuple[TableLayout, TableLayout, TableLayout]] = {
     "short": (_SHORT, _SHORT_OF_GUESTS, _SHORT_WITH_CO_RUNNER),
     "full": (_FULL, _FULL_OF_GUESTS, _FULL_WITH_CO_RUNNER),
     "published": (_PUBLISHED, _PUBLISHED_OF_GUESTS, _PUBLISHED),
@@ -411,7 +411,7 @@ LAYOUTS: Mapping[LayoutName, tuple[Layout, Layout, Layout]] = {
 MAX_METRIC_COLUMNS = 4
 
 
-def with_metrics(layout: Layout, cases: Sequence[Case]) -> Layout:
+def with_metrics(layout: TableLayout, cases: Sequence[Case]) -> TableLayout:
     """Return a layout with a column for each of the first metrics that programs print.
 
     A metric that is named like another column is marked as one, and rows whose units differ have

@@ -22,9 +22,9 @@ from pinstudy.analysis.results.summaries import IN_TURN, MEASURED, NO
 from pinstudy.analysis.tables.footnotes import table_footnotes
 from pinstudy.analysis.tables.layouts import (
     LAYOUTS,
-    Layout,
     LayoutName,
     Page,
+    TableLayout,
     verbatim_names,
     with_kinds,
     with_metrics,
@@ -233,7 +233,7 @@ def _table(parts: Sequence[_Part], choice: Choice, notes: Notes, *, is_alone: bo
     )
 
 
-def _layout(parts: Sequence[_Part], choice: Choice) -> Layout:
+def _layout(parts: Sequence[_Part], choice: Choice) -> TableLayout:
     cases = [case for part in parts for case in part.rows]
     on_node, of_guests, with_co_runner = LAYOUTS[choice.layout]
     layout = of_guests if any(case.key.in_guest for case in cases) else on_node
@@ -261,7 +261,7 @@ def _said_by_node(texts: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
     return said
 
 
-def _general(parts: Sequence[_Part], layout: Layout) -> list[str]:
+def _general(parts: Sequence[_Part], layout: TableLayout) -> list[str]:
     """Return the notes on a whole table; those on some nodes alone begin with the node."""
     texts = {
         _name(part): [

@@ -15,8 +15,8 @@ from pinstudy.analysis.results.summaries import UNKNOWN
 from pinstudy.analysis.tables.layouts import (
     NOT_AVAILABLE,
     OTHER_NUMBERS,
-    Layout,
     Page,
+    TableLayout,
     Written,
     column_of_metric,
     mean_column,
@@ -59,7 +59,7 @@ def checked_columns(names: Sequence[str], cases: Iterable[Case]) -> tuple[str, .
     return tuple(dict.fromkeys(names))
 
 
-def with_numbers(layout: Layout, cases: Sequence[Case], chosen: Sequence[str]) -> Layout:
+def with_numbers(layout: TableLayout, cases: Sequence[Case], chosen: Sequence[str]) -> TableLayout:
     """Return a layout with the chosen numbers; without a choice, the publication's and metrics."""
     names = [name for name in chosen if name not in _OF_ROWS]
     numbers = [written for name in names for written in _named(name, cases)]
@@ -166,12 +166,12 @@ class _Tried:
 
 
 def folded(
-    layout: Layout,
+    layout: TableLayout,
     rows: Sequence[tuple[Case, Page]],
     chosen: Collection[str],
     off: Collection[str],
     width: int | None,
-) -> tuple[Layout, list[str]]:
+) -> tuple[TableLayout, list[str]]:
     """Return a layout without what need not be a column, and the lines that stand instead.
 
     These are values that all rows share, and measures that no row has. What is `chosen` stays, as

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pinstudy.analysis.affinity.c2c import ContendedLines, lines_section, read_c2c
+from pinstudy.analysis.affinity.c2c import LinesByCase, lines_section, read_c2c
 from pinstudy.analysis.results.node_files import NodeCpus
 from pinstudy.runners.measure.perf.c2c import contended_lines, read_samples
 from tests.support.changed import JSON_VALUES, with_value
@@ -63,7 +63,7 @@ def put(folder: Path, *cases: dict[str, Any]) -> Path:
     return folder
 
 
-def read(folder: Path) -> ContendedLines:
+def read(folder: Path) -> LinesByCase:
     found = read_c2c(folder)
     assert found is not None
     return found

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from pinstudy.analysis.latency.findings import (
     LatencyFindings,
-    Team,
+    NearTeam,
     findings_data,
     latency_findings,
     latency_tables,
@@ -204,7 +204,7 @@ def near(ns: float) -> Any:  # noqa: ANN401 - what pytest.approx returns
     return pytest.approx(ns, rel=0.05)
 
 
-def team(findings: LatencyFindings, name: str) -> Team:
+def team(findings: LatencyFindings, name: str) -> NearTeam:
     return next(found for found in findings.teams if found.names[0] == name)
 
 
