@@ -18,8 +18,7 @@ from pinstudy.analysis.figures.drawing import Drawing, NotDrawn, write_drawing
 from pinstudy.analysis.figures.gallery import FIGURES, all_figures, kind_of
 from pinstudy.analysis.objectives import TIME
 from pinstudy.analysis.report.page import write_report
-from pinstudy.analysis.results.card_file import Card
-from pinstudy.analysis.results.node_facts import sheet_rows
+from pinstudy.analysis.results.card_file import Card, sheet_rows
 from pinstudy.analysis.results.sources import PUBLISHED, open_results, sources_below
 from pinstudy.analysis.tables.means import make_tables, render
 from pinstudy.base.text import one_line

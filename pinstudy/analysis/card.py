@@ -48,10 +48,10 @@ from pinstudy.analysis.results.card_file import (
     Printed,
     StatedComparison,
     ends_of,
+    words_in,
 )
 from pinstudy.analysis.results.case import Case
 from pinstudy.analysis.results.caveats import daemons_of, power_supplies_of
-from pinstudy.analysis.results.node_facts import words_in
 from pinstudy.analysis.results.node_files import node_facts
 from pinstudy.analysis.results.sources import Results, open_results
 from pinstudy.analysis.results.summaries import UNKNOWN

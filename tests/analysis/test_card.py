@@ -15,8 +15,14 @@ from hypothesis import strategies as st
 from pinstudy.analysis.answer import Answer, analyze
 from pinstudy.analysis.card import card_text
 from pinstudy.analysis.results.baselines import alone_of
-from pinstudy.analysis.results.card_file import MAX_BYTES, MAX_CASES, Card, read_card
-from pinstudy.analysis.results.node_facts import KindFacts, NodeFacts
+from pinstudy.analysis.results.card_file import (
+    MAX_BYTES,
+    MAX_CASES,
+    Card,
+    KindFacts,
+    NodeFacts,
+    read_card,
+)
 from pinstudy.analysis.results.sources import open_results
 from pinstudy.analysis.verdict.model import CaseFinding
 from pinstudy.base import PINSTUDY

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from pinstudy.analysis.answer import analyze
-from pinstudy.analysis.figures.layout import read_labels
+from pinstudy.analysis.figures.style import read_labels
 from pinstudy.analysis.results.sources import open_results
 from pinstudy.analysis.verdict.model import Findings
 from pinstudy.base.errors import UserError

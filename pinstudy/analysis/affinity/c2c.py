@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from pinstudy.analysis.affinity.section import Section
+from pinstudy.analysis.affinity.timed_cases import Section
 from pinstudy.analysis.format.numbers import NOTHING, percent
 from pinstudy.analysis.format.table import Column, Notes, Table
 from pinstudy.analysis.records.files import read_limited

@@ -10,7 +10,6 @@ from typing import Literal
 from msgspec import Struct
 
 from pinstudy.analysis.affinity.c2c import LinesByCase, read_c2c
-from pinstudy.analysis.affinity.section import Section, experiment_table, title_of
 from pinstudy.analysis.affinity.team import Team, teams
 from pinstudy.analysis.affinity.timed_cases import (
     APPS,
@@ -21,12 +20,15 @@ from pinstudy.analysis.affinity.timed_cases import (
     ExperimentRow,
     Measured,
     Pair,
+    Section,
     by_configuration,
     column_means,
     compared,
+    experiment_table,
     measured_cases,
     published_for,
     samples_of,
+    title_of,
     why_not_compared,
     with_unpinned,
 )

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pinstudy.analysis.affinity.section import Section, title_of
-from pinstudy.analysis.affinity.timed_cases import cases_of, column_means
+from pinstudy.analysis.affinity.timed_cases import Section, cases_of, column_means, title_of
 from pinstudy.analysis.format.numbers import NOTHING, mean_count, percent
 from pinstudy.analysis.format.table import Column, Written, table_of
 from pinstudy.analysis.records.gathered import THREADMAP

@@ -27,8 +27,8 @@ from pinstudy.analysis.format.numbers import NOTHING, ends_in_percent, in_percen
 from pinstudy.analysis.format.table import Column, Table
 from pinstudy.analysis.objectives import EDP, ENERGY, TIME, Objective
 from pinstudy.analysis.records.keys import cell_of_settings
+from pinstudy.analysis.results.card_file import NodeFacts
 from pinstudy.analysis.results.case import grouped
-from pinstudy.analysis.results.node_facts import NodeFacts
 from pinstudy.analysis.results.node_files import node_facts
 from pinstudy.analysis.results.sources import Results
 from pinstudy.analysis.results.summaries import UNKNOWN

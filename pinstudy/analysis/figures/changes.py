@@ -15,7 +15,7 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike, NDArray
 
 from pinstudy.analysis import figures as words
-from pinstudy.analysis.figures.layout import text_width
+from pinstudy.analysis.figures.style import text_width
 from pinstudy.analysis.format.numbers import signed_in_percent, signed_percents
 
 MINUS = "\N{MINUS SIGN}"

@@ -19,7 +19,6 @@ from matplotlib.patches import Patch
 
 from pinstudy.analysis.figures.changes import Scale, change_in_words, put_scale
 from pinstudy.analysis.figures.drawing import Drawing, NotDrawn, sentences, slug, why_not_measured
-from pinstudy.analysis.figures.layout import SCREEN, Layout, shortened, text_width, wrap
 from pinstudy.analysis.figures.rows import (
     ENTRY_IN,
     LEGEND_IN,
@@ -33,7 +32,18 @@ from pinstudy.analysis.figures.rows import (
     shown_mapping,
     shown_settings,
 )
-from pinstudy.analysis.figures.style import BLACK, GREY, PALE, mapping_looks, marker_style
+from pinstudy.analysis.figures.style import (
+    BLACK,
+    GREY,
+    PALE,
+    SCREEN,
+    Layout,
+    mapping_looks,
+    marker_style,
+    shortened,
+    text_width,
+    wrap,
+)
 from pinstudy.analysis.format.numbers import in_percent, signed_in_percent
 from pinstudy.analysis.objectives import TIME, Objective
 from pinstudy.analysis.overview.grid import Cell, ConfigurationLine

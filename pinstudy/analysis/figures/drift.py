@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from pinstudy.analysis.figures.changes import change_in_words
 from pinstudy.analysis.figures.drawing import Drawing, NotDrawn, sentences
-from pinstudy.analysis.figures.layout import SCREEN, Layout
 from pinstudy.analysis.figures.rows import (
     LEGEND_IN,
     LINE_IN,
@@ -25,7 +24,15 @@ from pinstudy.analysis.figures.rows import (
     put_title,
     some_runs,
 )
-from pinstudy.analysis.figures.style import BLACK, BLUE, GREY, VERMILION, marker_style
+from pinstudy.analysis.figures.style import (
+    BLACK,
+    BLUE,
+    GREY,
+    SCREEN,
+    VERMILION,
+    Layout,
+    marker_style,
+)
 from pinstudy.analysis.format.numbers import percent, three_digits
 from pinstudy.analysis.overview.grid import program_names
 from pinstudy.analysis.records.runs import good_runs, whole_runs

@@ -14,9 +14,8 @@ from matplotlib.patches import Patch
 from numpy.typing import NDArray
 
 from pinstudy.analysis.affinity.experiments import Contended, Contention, Sharing
-from pinstudy.analysis.affinity.section import title_of
 from pinstudy.analysis.affinity.team import MAX_CELLS, Team
-from pinstudy.analysis.affinity.timed_cases import CONTENTION, TIMES, ExperimentRow
+from pinstudy.analysis.affinity.timed_cases import CONTENTION, TIMES, ExperimentRow, title_of
 from pinstudy.analysis.figures.drawing import (
     Drawing,
     NotDrawn,
@@ -25,7 +24,6 @@ from pinstudy.analysis.figures.drawing import (
     not_drawn,
     sentences,
 )
-from pinstudy.analysis.figures.layout import SCREEN, Layout, shortened, text_width
 from pinstudy.analysis.figures.rows import (
     LINE_IN,
     STAR_UP,
@@ -53,10 +51,14 @@ from pinstudy.analysis.figures.style import (
     BLUE,
     GREY,
     PALE,
+    SCREEN,
+    Layout,
     cores_of,
     kind_style,
     label_text,
     marker_style,
+    shortened,
+    text_width,
 )
 from pinstudy.analysis.format.numbers import percent, three_digits
 from pinstudy.analysis.records.metrics import METRIC

@@ -22,9 +22,9 @@ from pinstudy.analysis.figures.drawing import (
 from pinstudy.analysis.figures.drift import draw_drift
 from pinstudy.analysis.figures.experiments import draw_contention, draw_smt, draw_teams
 from pinstudy.analysis.figures.latency import draw_latency
-from pinstudy.analysis.figures.layout import SCREEN, Layout, read_labels
 from pinstudy.analysis.figures.overview import draw_overview_plane
 from pinstudy.analysis.figures.rows import runs_by_case
+from pinstudy.analysis.figures.style import SCREEN, Layout, read_labels
 from pinstudy.analysis.figures.tables import draw_imbalance, draw_kinds, draw_slowdowns
 from pinstudy.analysis.objectives import ENERGY, OBJECTIVES, TIME
 from pinstudy.analysis.overview.grid import program_names, unique_names

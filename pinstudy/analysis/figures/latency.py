@@ -17,7 +17,6 @@ from matplotlib.patches import Patch, Rectangle
 from matplotlib.ticker import LogLocator
 
 from pinstudy.analysis.figures.drawing import Drawing, sentences
-from pinstudy.analysis.figures.layout import SCREEN, Layout
 from pinstudy.analysis.figures.rows import (
     LEGEND_IN,
     LINE_IN,
@@ -31,7 +30,9 @@ from pinstudy.analysis.figures.style import (
     BLACK,
     GREY,
     PALE,
+    SCREEN,
     VERMILION,
+    Layout,
     cores_of,
     kind_style,
 )

@@ -15,7 +15,6 @@ from matplotlib.figure import Figure
 from pinstudy.analysis import figures as words
 from pinstudy.analysis.figures.changes import TICK_SIZE, Scale, put_scale
 from pinstudy.analysis.figures.drawing import FORMATS, Drawing, not_drawn, sentences
-from pinstudy.analysis.figures.layout import wrap
 from pinstudy.analysis.figures.rows import (
     LEGEND_IN,
     Entry,
@@ -35,6 +34,7 @@ from pinstudy.analysis.figures.style import (
     WIDTH,
     label_text,
     marker_style,
+    wrap,
 )
 from pinstudy.analysis.findings.many_cards import ManyCards, MappingChange, NodeChanges
 from pinstudy.analysis.format.numbers import signed_percent

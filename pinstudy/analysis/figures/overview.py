@@ -21,7 +21,6 @@ from pinstudy.analysis.figures.drawing import (
     sentences,
     why_not_measured,
 )
-from pinstudy.analysis.figures.layout import SCREEN, Layout, shortened, text_width, wrap
 from pinstudy.analysis.figures.rows import (
     LEGEND_IN,
     LINE_IN,
@@ -35,7 +34,17 @@ from pinstudy.analysis.figures.rows import (
     shown_mapping,
     shown_settings,
 )
-from pinstudy.analysis.figures.style import BLACK, GREY, mapping_looks, marker_style
+from pinstudy.analysis.figures.style import (
+    BLACK,
+    GREY,
+    SCREEN,
+    Layout,
+    mapping_looks,
+    marker_style,
+    shortened,
+    text_width,
+    wrap,
+)
 from pinstudy.analysis.format.numbers import signed_in_percent
 from pinstudy.analysis.objectives import ENERGY, TIME
 from pinstudy.analysis.overview.grid import program_names

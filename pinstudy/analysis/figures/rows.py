@@ -15,7 +15,6 @@ from matplotlib.patches import Patch
 from numpy.typing import NDArray
 
 from pinstudy.analysis.figures.drawing import Tooltips
-from pinstudy.analysis.figures.layout import SCREEN, Layout, shortened, text_width, wrap
 from pinstudy.analysis.figures.style import (
     BINDING_NAMES,
     BINDINGS,
@@ -23,8 +22,10 @@ from pinstudy.analysis.figures.style import (
     GREY,
     PALE,
     ROW,
+    SCREEN,
     SELECTION_STYLES,
     WIDTH,
+    Layout,
     SelectionStyle,
     cores_of,
     kind_style,
@@ -32,6 +33,9 @@ from pinstudy.analysis.figures.style import (
     marker_of,
     marker_style,
     selection_style,
+    shortened,
+    text_width,
+    wrap,
 )
 from pinstudy.analysis.format.numbers import three_digits
 from pinstudy.analysis.records.runs import good_runs

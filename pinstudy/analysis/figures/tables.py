@@ -15,7 +15,6 @@ from pinstudy.analysis.figures.drawing import (
     sentences,
     why_not_measured,
 )
-from pinstudy.analysis.figures.layout import SCREEN, Layout
 from pinstudy.analysis.figures.rows import (
     ByKind,
     Entry,
@@ -37,7 +36,9 @@ from pinstudy.analysis.figures.style import (
     GREY,
     KNOWN_KINDS,
     ROW,
+    SCREEN,
     VERMILION,
+    Layout,
     cores_of,
     kind_style,
     label_text,

@@ -12,8 +12,8 @@ from pathlib import Path
 from statistics import median
 
 from pinstudy.analysis.objectives import TIME
+from pinstudy.analysis.results.card_file import NodeFacts
 from pinstudy.analysis.results.case import grouped
-from pinstudy.analysis.results.node_facts import NodeFacts
 from pinstudy.analysis.results.node_files import node_facts
 from pinstudy.analysis.results.sources import Results
 from pinstudy.analysis.statistics.decision import Outcome

@@ -12,9 +12,15 @@ from pinstudy.analysis.affinity.experiments import (
     pingpong_section,
     smt_section,
 )
-from pinstudy.analysis.affinity.section import Section, lacking
 from pinstudy.analysis.affinity.team import team_section
-from pinstudy.analysis.affinity.timed_cases import CONTENTION, LATENCY, PINGPONG, SMT
+from pinstudy.analysis.affinity.timed_cases import (
+    CONTENTION,
+    LATENCY,
+    PINGPONG,
+    SMT,
+    Section,
+    lacking,
+)
 from pinstudy.analysis.format.table import Column, Table
 from pinstudy.analysis.latency.findings import latency_findings, latency_tables, mappings
 from pinstudy.analysis.latency.reading import Latency

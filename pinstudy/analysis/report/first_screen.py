@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pinstudy.analysis.answer import Answer
 from pinstudy.analysis.figures.comparisons import draw_comparisons
 from pinstudy.analysis.figures.drawing import Drawing
-from pinstudy.analysis.figures.layout import Layout
+from pinstudy.analysis.figures.style import Layout
 from pinstudy.analysis.findings.answers import Answers
 from pinstudy.analysis.findings.glance import (
     DecisionOverview,

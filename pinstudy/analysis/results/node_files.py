@@ -15,7 +15,7 @@ import pandas as pd
 
 from pinstudy.analysis.records.files import read_limited, read_node
 from pinstudy.analysis.records.runs import MADE_ON
-from pinstudy.analysis.results.node_facts import NodeFacts, facts_of, sheet_rows
+from pinstudy.analysis.results.card_file import NodeFacts, facts_of, sheet_rows
 from pinstudy.analysis.results.sources import Results
 from pinstudy.base.cpulist import parse_cpulist
 from pinstudy.base.text import one_line, plural

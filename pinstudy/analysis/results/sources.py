@@ -19,7 +19,7 @@ from pinstudy.analysis.records.flat import REGION
 from pinstudy.analysis.records.runs import Runs, read_runs
 from pinstudy.analysis.results.baselines import OUT_OF_TURN, with_turns
 from pinstudy.analysis.results.card_file import PUBLISHED as OF_A_PUBLICATION
-from pinstudy.analysis.results.card_file import SUFFIX, Card, is_card, read_card
+from pinstudy.analysis.results.card_file import SUFFIX, Card, NodeFacts, is_card, read_card
 from pinstudy.analysis.results.case import Case
 from pinstudy.analysis.results.caveats import (
     folder_footnotes,
@@ -28,7 +28,6 @@ from pinstudy.analysis.results.caveats import (
     proof_footnotes,
     read_proofs,
 )
-from pinstudy.analysis.results.node_facts import NodeFacts
 from pinstudy.analysis.results.summaries import FILE, read_summaries
 from pinstudy.analysis.results.summaries import FOOTNOTE as OF_MEANS
 from pinstudy.analysis.results.summarise import summarise

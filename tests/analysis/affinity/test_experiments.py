@@ -19,9 +19,8 @@ from pinstudy.analysis.affinity.experiments import (
     sharing,
     smt_section,
 )
-from pinstudy.analysis.affinity.section import Section, lacking
 from pinstudy.analysis.affinity.team import MAX_CELLS, Team, binding_found, team_section, teams
-from pinstudy.analysis.affinity.timed_cases import SMT
+from pinstudy.analysis.affinity.timed_cases import SMT, Section, lacking
 from pinstudy.analysis.format.table import Row, Table
 from pinstudy.analysis.published import names, published_of
 from pinstudy.analysis.results.sources import open_results

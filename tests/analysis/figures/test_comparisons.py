@@ -14,8 +14,8 @@ from matplotlib.lines import Line2D
 from pinstudy.analysis.answer import Answer, analyze
 from pinstudy.analysis.figures.comparisons import draw_comparisons
 from pinstudy.analysis.figures.drawing import Drawing, NotDrawn
-from pinstudy.analysis.figures.layout import Layout
 from pinstudy.analysis.figures.overview import draw_overview_plane
+from pinstudy.analysis.figures.style import Layout
 from pinstudy.analysis.objectives import ENERGY, TIME
 from pinstudy.analysis.results.sources import Results, open_results
 from tests.analysis.verdict.test_printed import RATES, printing
