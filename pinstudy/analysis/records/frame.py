@@ -43,22 +43,11 @@ class Codes(dict[Hashable, int]):
         return code
 
 
-class Texts:
-    """The texts of a column: each distinct one is kept once, a row is its number."""
-
-    def __init__(self) -> None:
-        # 0 stands for no text.
-        self._codes = Codes({None: 0})
-
-    def numbered(self, values: Sequence[Any]) -> NDArray[np.int32]:
-        """Return the texts' numbers, 0 for none."""
-        return np.fromiter(map(self._codes.__getitem__, values), np.int32, len(values))
-
-    def column(self, numbers: NDArray[np.int32]) -> pd.Categorical:
-        """Return the column of these numbers; it is missing where there was no text."""
-        codes: Any = numbers - 1
-        texts = pd.Index(list(self._codes)[1:], dtype=object)
-        return pd.Categorical.from_codes(codes, categories=texts)
+def texts(values: Sequence[Any]) -> pd.Categorical:
+    """Return texts, each distinct one kept once; missing where there is none."""
+    codes: Any
+    codes, known = pd.factorize(np.array(values, dtype=object))
+    return pd.Categorical.from_codes(codes, categories=pd.Index(known, dtype=object))
 
 
 class Reasons:
@@ -205,9 +194,8 @@ _AS_TEXT = frozenset((*_TEXTS, *_VERDICTS, "neighbour"))
 _NEEDED = (
     "case_id", "status", *(key for key in TABLE_KEYS if key not in OPTIONAL_KEYS), *ROW_KEYS,
 )  # fmt: skip
+_WHOLE = frozenset(_COUNTS).intersection(_NEEDED)
 UNSEEN_TASKS = "tasks that were not seen, of another container or short ones"
-# Rows that are held as objects before they become arrays.
-CHUNK = 5000
 
 
 class FrameBuilder:
@@ -225,10 +213,7 @@ class FrameBuilder:
             name: Sparse(f"{name}_{{}}", str.isprintable, most * len(KIND_ORDER))
             for name, most in PROFILES.items()
         }
-        self._texts = {name: Texts() for name in _AS_TEXT}
         self._rows: list[tuple[Any, ...]] = []
-        self._chunks: list[dict[str, NDArray[Any]]] = []
-        self._count = 0
 
     def add(self, record: Mapping[str, Any]) -> None:
         """Add the row of a run and those of its regions."""
@@ -241,47 +226,37 @@ class FrameBuilder:
         if not _is_usable(record):
             self.unusable += 1
             return
+        row = len(self._rows)
         self._rows.append(_row(record, self.reasons))
-        self.metrics.add(self._count, record.get("metrics"))
+        self.metrics.add(row, record.get("metrics"))
         for name, profile in self._profiles.items():
-            values = by_number_and_kind(record.get(name), PROFILES[name])
-            profile.add(self._count, values)
-        self._count += 1
-        if len(self._rows) >= CHUNK:
-            self._flush()
-
-    def _flush(self) -> None:
-        values = dict(zip(_ROW, zip(*self._rows, strict=True), strict=False))
-        self._chunks.append({name: self._array(name, values.get(name, ())) for name in _ROW})
-        self._rows.clear()
-
-    def _array(self, name: str, values: tuple[Any, ...]) -> NDArray[Any]:
-        if name in _AS_TEXT:
-            return self._texts[name].numbered(values)
-        if name in _LISTS:
-            array = np.empty(len(values), dtype=object)
-            array[:] = values
-            return array
-        if name in _FLAGS:
-            return np.array([value is True for value in values], dtype=bool)
-        return np.array(values, dtype=np.int32) if name == REASONS else numbers(values)
+            profile.add(row, by_number_and_kind(record.get(name), PROFILES[name]))
 
     def frame(self) -> pd.DataFrame:
-        """Return all rows, without core kinds of which there is no number; they are used up."""
-        self._flush()
+        """Return all rows, without core kinds of which there is no number."""
         data: dict[str, Any] = {}
-        for name in _ROW:
-            array = np.concatenate([chunk.pop(name) for chunk in self._chunks])
-            if name in _AS_TEXT:
-                data[name] = self._texts[name].column(array)
-            elif name in _COUNTS and name in _NEEDED:
-                data[name] = array.astype(np.int64)
-            elif name not in COLUMNS_OF_KINDS or np.isfinite(array).any():
-                data[name] = array
+        for at, name in enumerate(_ROW):
+            column = _column(name, [row[at] for row in self._rows])
+            if name not in COLUMNS_OF_KINDS or np.isfinite(column).any():
+                data[name] = column
         for sparse in (self.metrics, *self._profiles.values()):
-            data |= sparse.columns(self._count)
+            data |= sparse.columns(len(self._rows))
         # Without a copy, or all numbers would be there twice for a while.
         return pd.DataFrame(data, copy=False)
+
+
+def _column(name: str, values: Sequence[Any]) -> Any:  # noqa: ANN401 - texts, tuples or numbers
+    if name in _AS_TEXT:
+        return texts(values)
+    if name in _LISTS:
+        array = np.empty(len(values), dtype=object)
+        array[:] = values
+        return array
+    if name in _FLAGS:
+        return np.array([value is True for value in values], dtype=bool)
+    if name == REASONS:
+        return np.array(values, dtype=np.int32)
+    return numbers(values).astype(np.int64) if name in _WHOLE else numbers(values)
 
 
 def _is_usable(record: Mapping[str, Any]) -> bool:
