@@ -36,16 +36,12 @@ from pinstudy.base.errors import UserError
 
 FOLDER = "figures"
 
-COMPARISONS, PLANE, IMBALANCE, KINDS, DRIFT = (
-    *("comparisons", "time-energy", "imbalance", "kinds"),
-    "runs-over-time",
-)
-SLOWDOWNS, THREADS = "slowdowns", "threads"
+COMPARISONS, PLANE, DRIFT = "comparisons", "time-energy", "runs-over-time"
+IMBALANCE, KINDS, SLOWDOWNS, THREADS = "imbalance", "kinds", "slowdowns", "threads"
 # What can be asked for: the kinds of every study, then those of co-runners and experiments.
 FIGURES = (
-    *(COMPARISONS, PLANE, IMBALANCE, KINDS, DRIFT),
-    *(SLOWDOWNS, CONTENTION, SMT, THREADS, LATENCY),
-)
+    COMPARISONS, PLANE, IMBALANCE, KINDS, DRIFT, SLOWDOWNS, CONTENTION, SMT, THREADS, LATENCY,
+)  # fmt: skip
 
 
 def kind_of(name: str) -> str:

@@ -85,7 +85,10 @@ def _names(*groups: str) -> frozenset[str]:
 
 # What a region has of its own; what a whole run has and a region has not.
 _OF_REGION = _names("time", "counters", "energy") | {
-    *("temperature_before_c", "temperature_after_c", "executions", "mark_s"),
+    "temperature_before_c",
+    "temperature_after_c",
+    "executions",
+    "mark_s",
 }
 _OF_CO_RUNNER = {
     "co_runner_alone",

@@ -42,7 +42,8 @@ _EXPLAINED = (
         for measure in SHOWN
         for field in (measure.field, *(f"{measure.field}.{kind}" for kind in measure.kinds))
     ),
-    *(*PLACEMENTS, "driver"),
+    *PLACEMENTS,
+    "driver",
 )
 # Measures with a median, a least and a greatest value.
 _WITH_RANGES = {name for name, measure in MEASURE_OF.items() if "median" in measure.statistics}

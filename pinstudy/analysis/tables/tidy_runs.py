@@ -49,10 +49,7 @@ COLUMNS = (
         ("node_id", "pool"),
         "the node; the name of the [interchangeable nodes](batch.md) that divide the study",
     ),
-    RunColumns(
-        ("virtual_node",),
-        "`TRUE`: of a [virtual node](../vnode/README.md)'s model",
-    ),
+    RunColumns(("virtual_node",), "`TRUE`: of a [virtual node](../vnode/README.md)'s model"),
     RunColumns(
         ("table_number", "case_number", "case_id"),
         "the table, the row in it, the case: what the columns from `app` to `co_runner_alone` say",
@@ -64,10 +61,7 @@ COLUMNS = (
         "the pass over all cases; the position in the study; the start of pinstudy",
     ),
     RunColumns(("started_at",), "UTC, ISO 8601"),
-    RunColumns(
-        ("status", "reason"),
-        "[what became of the run](records.md), and why",
-    ),
+    RunColumns(("status", "reason"), "[what became of the run](records.md), and why"),
     RunColumns(("averaged",), "`TRUE`: in the tables' means (`ok`, and no warm-up)"),
     RunColumns(("app", "build", "size", "ranks", "threads"), "the program as it was run"),
     RunColumns(("schedule", "wait_policy"), "of the loops; of waiting threads"),
@@ -97,13 +91,11 @@ COLUMNS = (
     ),
     RunColumns(
         (
-            *(
-                "governor_read",
-                "driver",
-                "settings_read",
-                "sched_energy_aware",
-                "sched_ext_scheduler",
-            ),
+            "governor_read",
+            "driver",
+            "settings_read",
+            "sched_energy_aware",
+            "sched_ext_scheduler",
             "power_supply",
         ),
         "in force after the run",
@@ -117,10 +109,7 @@ COLUMNS = (
         ("placement_verdict", "vcpu_placement_verdict", "co_runner_placement_verdict"),
         "[where threads were](placement.md): `proved`, `violated`, `unproved`",
     ),
-    RunColumns(
-        ("disturbed",),
-        "[disturbances](tables.md), `; ` between them",
-    ),
+    RunColumns(("disturbed",), "[disturbances](tables.md), `; ` between them"),
     RunColumns(("neighbour", "neighbour_s"), "the task that took most of its CPUs' time"),
     RunColumns(("daemons",), "that change frequencies, masks or interrupts"),
     RunColumns(
