@@ -1,4 +1,4 @@
-"""How many processes work is given to, and how few modules a reader of results loads."""
+"""Work in a process of its own, and how few modules a reader of results loads."""
 
 from __future__ import annotations
 
@@ -7,24 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
-from pinstudy.analysis.processes import MAX_WORKERS, how_many
 from tests.support.results import Study, write
 from tests.support.tools import ROOT
 from tests.support.wait import HANG_S
 
 MOST_MODULES = 16
-
-
-@pytest.mark.parametrize(("cpus", "jobs", "workers"), [(2, 9, 2), (64, 9, MAX_WORKERS), (4, 3, 3)])
-def test_there_are_no_more_than_cpus_or_jobs_and_one_without_shared_memory(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, cpus: int, jobs: int, workers: int
-) -> None:
-    monkeypatch.setattr("os.sched_getaffinity", lambda _: set(range(cpus)))
-    assert how_many(jobs) == workers
-    monkeypatch.setattr("pinstudy.analysis.processes.SHARED_MEMORY", str(tmp_path / "none"))
-    assert how_many(jobs) == 1
 
 
 def python(folder: Path, code: str) -> subprocess.CompletedProcess[str]:
@@ -41,13 +28,14 @@ def python(folder: Path, code: str) -> subprocess.CompletedProcess[str]:
 # Work that never ends, and Ctrl-C.
 STOPPED = """
 import os, signal
-from pinstudy.analysis.processes import pool
+from pinstudy.analysis.processes import in_another
+
+def never_ending():
+    os.kill(os.getppid(), signal.SIGINT)
+    signal.pause()
 
 if __name__ == "__main__":
-    with pool(1) as processes:
-        work = processes.submit(signal.pause)
-        os.kill(os.getpid(), signal.SIGINT)
-        work.result()
+    in_another(never_ending)
 """
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from benchmarks.cost import __main__ as benchmarks
+from benchmarks import __main__ as benchmarks
 from benchmarks.detection import FIRST, SECOND, Outcome, outcome_of
 from benchmarks.lib.kernel import Kernel, Span, read_spans, write_study
 from benchmarks.lib.results import describe_machine, keep, section, sections_of

@@ -14,9 +14,9 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike, NDArray
 
-from pinstudy.analysis import figures as words
 from pinstudy.analysis.figures.style import text_width
 from pinstudy.analysis.format.numbers import signed_in_percent, signed_percents
+from pinstudy.analysis.words import report as words
 
 MINUS = "\N{MINUS SIGN}"
 # Beyond this change, as the logarithm of a ratio, the axis is compressed; and where that begins.

@@ -12,7 +12,6 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from pinstudy.analysis import figures as words
 from pinstudy.analysis.figures.changes import TICK_SIZE, Scale, put_scale
 from pinstudy.analysis.figures.drawing import FORMATS, Drawing, not_drawn, sentences
 from pinstudy.analysis.figures.rows import (
@@ -39,6 +38,7 @@ from pinstudy.analysis.figures.style import (
 from pinstudy.analysis.findings.many_cards import ManyCards, MappingChange, NodeChanges
 from pinstudy.analysis.format.numbers import signed_percent
 from pinstudy.analysis.records.files import write_file
+from pinstudy.analysis.words import report as words
 from pinstudy.base.errors import UserError
 from pinstudy.base.text import plural, unknown_word
 

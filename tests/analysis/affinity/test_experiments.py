@@ -20,8 +20,8 @@ from pinstudy.analysis.affinity.experiments import (
     smt_section,
 )
 from pinstudy.analysis.affinity.team import MAX_CELLS, Team, binding_found, team_section, teams
-from pinstudy.analysis.affinity.timed_cases import SMT, Section, lacking
-from pinstudy.analysis.format.table import Row, Table
+from pinstudy.analysis.affinity.timed_cases import SMT, ExperimentRow, Section, lacking
+from pinstudy.analysis.format.table import Table
 from pinstudy.analysis.published import names, published_of
 from pinstudy.analysis.results.sources import open_results
 from pinstudy.base.errors import UserError
@@ -98,7 +98,7 @@ def tables(found: Contention) -> list[Table]:
     return [section.table for section in contention_sections(found, 0.01)]
 
 
-def ratios(rows: Sequence[Row]) -> dict[str, float]:
+def ratios(rows: Sequence[ExperimentRow]) -> dict[str, float]:
     return {
         row.measured.case.mapping: row.against.difference.ratio
         for row in rows
@@ -210,7 +210,7 @@ def test_placements_of_another_attempt_are_noted(tmp_path: Path) -> None:
     assert "#2 " in of_pingpong
 
 
-def pairs(found: Sharing) -> list[Row]:
+def pairs(found: Sharing) -> list[ExperimentRow]:
     return [row for row in found if row.measured.threads > 1]
 
 
