@@ -583,7 +583,9 @@ ANSWERS: dict[Callable[[Path], None], tuple[str, bool]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("make", {*canonical.RESULTS, *ANSWERS}, ids=lambda make: make.__name__)
+@pytest.mark.parametrize(
+    "make", dict.fromkeys([*canonical.RESULTS, *ANSWERS]), ids=lambda make: make.__name__
+)
 def test_the_answer_says_what_the_data_decide_in_few_words(
     tmp_path: Path, make: Callable[[Path], None]
 ) -> None:
