@@ -25,7 +25,7 @@ export PINSTUDY_FAILED_TESTS=$logs/failed
 
 # Most tests wait half of their time: for a program that sleeps, for a process that starts. More than
 # 8 workers would start too many programs of a node with many CPUs at once.
-workers=$(($(nproc) * 2))
+workers=$(($(nproc) * 3))
 ((workers <= 8)) || workers=8
 
 # Temporary files in memory, where programs may start there: to make files on a disk, and to wait until

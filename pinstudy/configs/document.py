@@ -27,7 +27,12 @@ _NOT_PRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f]|\ufe
 
 # Part of the parser's wording (libyaml and PyYAML share it) -> what it means to the person
 # who wrote the file. The first match counts.
+# Study -> apps -> app -> sizes -> size -> arguments is 8 deep; the rest is room.
+MAX_DEPTH = 24
+_TOO_DEEP = f"nested more than {MAX_DEPTH} deep"
 _PLAIN_WORDS = (
+    # libyaml has a limit of its own (0.2.6 of PyYAML 6.0.4), and reads ahead.
+    ("maximum nesting depth", _TOO_DEEP),
     ("mapping values are not allowed", "a ':' is not expected here; check the indentation of this "
      "line and the one before, or put a text that contains ': ' in quotes"),
     ("could not find expected ':'", "expected ':' after the key; write `key: value`"),
@@ -47,9 +52,6 @@ _PLAIN_WORDS = (
      "its own"),
     ("found a tab", "indent with spaces; YAML takes no tabs"),
 )  # fmt: skip
-
-# Study -> apps -> app -> sizes -> size -> arguments is 8 deep; the rest is room.
-MAX_DEPTH = 24
 
 # What stands for "no value" when it is not quoted (YAML 1.1, type null).
 _NOTHING = ("", "~", "null", "Null", "NULL")
@@ -142,7 +144,7 @@ class _Composer:
     def _value(self, event: yaml.Event, path: Path) -> Value:
         self.document.values_at[path] = _at(event.start_mark)
         if len(path) > MAX_DEPTH:
-            raise _StopError(self._problem(event, f"nested more than {MAX_DEPTH} deep"))
+            raise _StopError(self._problem(event, _TOO_DEEP))
         if isinstance(event, yaml.AliasEvent):
             self._report(event, f"an alias (*{event.anchor}) is not allowed; write the value out")
         elif isinstance(event, (yaml.ScalarEvent, yaml.CollectionStartEvent)):

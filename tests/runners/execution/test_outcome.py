@@ -434,7 +434,7 @@ def test_a_check_does_not_outlive_pinstudy(number: signal.Signals, tmp_path: Pat
     file = tmp_path / "pids"
     asks = (
         "import os, sys; from pathlib import Path;"
-        "from pinstudy.runners.execution.check import check_failure_of;"
+        "from pinstudy.runners.execution.collectors import check_failure_of;"
         "check_failure_of(sys.argv[2:], '', os.environ, Path(sys.argv[1]))"
     )
     asking = subprocess.Popen(
