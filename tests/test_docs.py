@@ -76,6 +76,7 @@ def test_the_tutorial_begins_with_an_answer_as_it_is_printed(tmp_path: Path) -> 
 
 def test_the_recorded_node_is_as_the_tutorial_shows_it(tmp_path: Path) -> None:
     page = (ROOT / "docs" / "tutorial.md").read_text().split("\n## 6.")[1].split("\n## ")[0]
+    need_tool("xz")
     (recording,) = re.findall(r"^tar -xf (\S+)$", page, re.MULTILINE)
     subprocess.run(["tar", "-xf", ROOT / recording], cwd=tmp_path, check=True)
     commands = re.findall(r"^bin/pinstudy (.*)$", page, re.MULTILINE)

@@ -32,7 +32,7 @@ workers=$(($(nproc) * 3))
 # they are there, took a third of all time. A container has 64 MB there, unless it was given more.
 memory=/dev/shm
 if [ -z "${TMPDIR-}" ] && (($(df --output=avail "$memory" 2>/dev/null | tail -n 1) > 3000000)) && probe=$(mktemp --tmpdir="$memory" 2>/dev/null); then
-    cp "$(command -v true)" "$probe" && chmod +x "$probe" && "$probe" 2>/dev/null && export TMPDIR=$memory
+    cp "$(type -P true)" "$probe" && chmod +x "$probe" && "$probe" 2>/dev/null && export TMPDIR=$memory
     rm -f "$probe"
 fi
 

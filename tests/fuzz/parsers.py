@@ -97,6 +97,8 @@ def _in_file(path: Path, read: Callable[[Path], object]) -> Callable[[bytes], ob
 
     def target(data: bytes) -> object:
         path.write_bytes(data)
+        # A journal that others may write is not used, and some users make files like that.
+        path.chmod(0o600)
         return read(path)
 
     return _refusing(UserError)(target)

@@ -282,6 +282,7 @@ def journal_scene(folder: Path) -> Scene:
     inputs = [state / "study.json", state / "tune.json"]
     for path in inputs:
         path.write_text(json.dumps(entry))
+        path.chmod(0o644)
     commands = [("doctor", "--sysroot", root.name), ("restore", "--sysroot", root.name)]
     return _scene("journal", folder, inputs, commands)
 

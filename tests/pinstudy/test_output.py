@@ -33,6 +33,7 @@ from pinstudy.runners.study.summary import PlanSummary
 from tests.runners.cases import PUBLISHED, case, study
 from tests.support.cli import argv, pinstudy
 from tests.support.results import plain
+from tests.support.tools import missing
 from tests.support.trees import build_tree, write
 
 EVIL = "\x1b[31mred\x07\x9b0m\u202eturned\u200b\udcff\r"
@@ -52,7 +53,10 @@ def on_terminal(monkeypatch: pytest.MonkeyPatch, **environment: str) -> str:
     """Return what styled lines, one of them evil, print on a terminal of 256 colours."""
     for name, value in {"TERM": "xterm-256color", "COLORTERM": "", **environment}.items():
         monkeypatch.setenv(name, value)
-    master, slave = os.openpty()
+    try:
+        master, slave = os.openpty()
+    except OSError as error:
+        missing(f"no terminal can be made here: {error.strerror}")
     lines = [(Piece("gain "), Piece("-12 ±1", "better")), (Piece(EVIL, "worse"),)]
     with os.fdopen(slave, "w") as terminal, monkeypatch.context() as patched:
         patched.setattr(sys, "stdout", terminal)
