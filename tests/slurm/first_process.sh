@@ -22,6 +22,8 @@ hold() {
     unshare --net --uts --mount --propagation private sh -euc '
         hostname "$1"
         mount --bind "$2.$1" "$2"
+        # The sockets of slurmd (slurm.conf).
+        mount -t tmpfs -o mode=1777 tmpfs /dev/shm
         echo $$ >"$2/process"
         while ! ip link show dev eth0 >/dev/null 2>&1; do sleep 0.01; done
         ip address add "$3/24" dev eth0
