@@ -48,10 +48,10 @@ spack_environment() {
     local lacking
     interpreter=$SPACK_ENV/.spack-env/view/bin/python3
     [ -x "$interpreter" ] || interpreter=$(command -v python3) || interpreter=python3
-    mapfile -t lacking < <("$interpreter" -c 'import sys
+    mapfile -t lacking < <({ "$interpreter" -c 'import sys
 from importlib.util import find_spec
 modules = "click jinja2 matplotlib msgspec numpy pandas rich scipy tabulate yaml".split()
-print(*(name for name in modules if find_spec(name) is None), sep="\n")' 2>/dev/null | sed '/^$/d' || echo "a working python3")
+print(*(name for name in modules if find_spec(name) is None), sep="\n")' 2>/dev/null || echo "a working python3"; } | sed '/^$/d')
     [ -x "${interpreter%/*}/pinstudy-witness" ] || command -v pinstudy-witness >/dev/null ||
         lacking+=("the programs of pinstudy")
     [ ${#lacking[@]} = 0 ] ||

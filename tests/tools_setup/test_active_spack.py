@@ -65,16 +65,18 @@ def test_a_view_elsewhere_is_the_one_on_the_path(machine: FakeMachine, tmp_path:
         (["python3"], "the programs of pinstudy"),
         (["python3-without-rich", "pinstudy-witness"], "rich"),
         (["python3-without-rich"], "rich, the programs of pinstudy"),
+        (["python3-that-fails", "pinstudy-witness"], "a working python3"),
     ],
 )
 def test_what_it_lacks_is_not_taken_from_elsewhere(
     machine: FakeMachine, commands: list[str], lacks: str
 ) -> None:
     spack = environment(machine, *commands)
-    silent = Path(spack) / ".spack-env/view/bin/python3-without-rich"
-    if silent.exists():
-        silent.write_text("#!/bin/sh\necho rich\n")
-        silent.rename(silent.with_name("python3"))
+    for name, script in (("without-rich", "echo rich"), ("that-fails", "exit 1")):
+        other = Path(spack) / f".spack-env/view/bin/python3-{name}"
+        if other.exists():
+            other.write_text(f"#!/bin/sh\n{script}\n")
+            other.rename(other.with_name("python3"))
 
     done = machine.set_up(SPACK_ENV=spack)
 
