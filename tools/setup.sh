@@ -103,7 +103,7 @@ meet() {
 }
 
 main() {
-    local parts
+    local parts made
     target=${1:-setup}
     # Interpreters are looked up before the environment's variables are removed.
     case $target in
@@ -136,7 +136,11 @@ main() {
         system_packages "${parts[@]}"
     fi
     meet "$target"
-    ! through_sudo || chown -hR "$SUDO_UID" build
+    # What root has made in another's checkout to install from it is that user's.
+    through_sudo || return 0
+    for made in build "$venv"; do
+        [ ! -e "$made" ] || chown -hR "$SUDO_UID" "$made"
+    done
 }
 
 # fidelity: the originals, and builds of all programs with instructions that valgrind knows.

@@ -340,6 +340,17 @@ def test_by_sudo_what_could_not_be_installed_is_not_tried_again(by_sudo: FakeMac
     assert steps(by_sudo) == []
 
 
+def test_by_sudo_an_installation_leaves_nothing_of_roots_in_the_checkout(
+    by_sudo: FakeMachine, tmp_path: Path
+) -> None:
+    by_sudo.put("chown")
+
+    done = by_sudo.set_up("install", PREFIX=str(tmp_path / "p"), **SUDO)
+
+    assert done.returncode == 0, done.stderr
+    assert by_sudo.calls("chown") == ["chown -hR 1000 build", "chown -hR 1000 .venv"]
+
+
 def test_by_sudo_a_checkout_of_roots_stays_roots(by_sudo: FakeMachine) -> None:
     assert by_sudo.set_up(OWNER="0", **SUDO).returncode == 0
     assert by_sudo.calls("setpriv") == []
