@@ -113,7 +113,7 @@ vm: ## Set up what guests of the engine vm need
 test-vm: ## Run the tests of the engine vm, in real guests; options of pytest in ARGS=
 	@tools/setup.sh test
 	@tools/setup.sh vm-small
-	@.venv/bin/python -m pytest -m vm $(or $(ARGS),$(call workers,2,worksteal) tests/runners/vm tests/pinstudy)
+	@.venv/bin/python -m pytest -m vm $(or $(ARGS),$(call workers,2,worksteal) tests/runners/vm tests/cli)
 
 VM_SMALL = test_each_mapping_of_the_guests_cpus_is_proved_and_timed[both] \
 	test_stopped_by_a_signal_it_ends_its_guest_first[boot] \
@@ -123,7 +123,7 @@ VM_SMALL = test_each_mapping_of_the_guests_cpus_is_proved_and_timed[both] \
 test-vm-small: ## Run three of them, as continuous integration does
 	@tools/setup.sh test
 	@tools/setup.sh vm-small
-	@.venv/bin/python -m pytest $(call workers,1,load) -m vm $(addprefix tests/pinstudy/study/test_vm.py::,$(VM_SMALL))
+	@.venv/bin/python -m pytest $(call workers,1,load) -m vm $(addprefix tests/cli/study/test_vm.py::,$(VM_SMALL))
 
 schema: ## Write pinstudy/configs/schema.json, pinstudy/configs/record.schema.json, the tables of keys in docs and docs/command-line.md from what the code declares
 	@tools/setup.sh lint

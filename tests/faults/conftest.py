@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tests.pinstudy.conftest import without_reports
+from tests.cli.conftest import without_reports
 
 __all__ = ["without_reports"]

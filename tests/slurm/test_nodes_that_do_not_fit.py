@@ -11,7 +11,7 @@ import pytest
 
 from pinstudy.base.cpulist import format_cpulist
 from pinstudy.runners.records.status import SKIPPED
-from tests.pinstudy.hybrid_namespace import CPUFREQ, write_hybrid_cpufreq
+from tests.cli.hybrid_namespace import CPUFREQ, write_hybrid_cpufreq
 from tests.slurm.cluster import Cluster
 from tests.slurm.trial import PINNED, UNPINNED, Plan, Trial
 from tests.support.trees import write

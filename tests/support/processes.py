@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import ctypes
+import os
 import subprocess
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 from tests.support.wait import HANG_S, until
+
+# linux/prctl.h
+_PR_SET_CHILD_SUBREAPER = 36
 
 
 def alive(pid: int) -> bool:
@@ -41,6 +47,32 @@ def descendants(pid: int) -> Iterator[int]:
     for child in children(pid):
         yield child
         yield from descendants(child)
+
+
+@contextmanager
+def adopted_orphans() -> Iterator[None]:
+    """Let descendants whose parents have ended become children of this process (prctl(2)).
+
+    So a test tells what it has started from what other tests, beside it, have started. At the end
+    of the context the new children must be about to end: they are waited for.
+    """
+    before = children(os.getpid())
+    _become_subreaper(True)
+    try:
+        yield
+        for child in set(children(os.getpid())).difference(before):
+            until(partial(_reap, child), what=f"the end of {child}")
+    finally:
+        _become_subreaper(False)
+
+
+def _reap(child: int) -> bool:
+    return os.waitpid(child, os.WNOHANG)[0] == child
+
+
+def _become_subreaper(yes: bool) -> None:
+    if ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, int(yes), 0, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), "prctl(PR_SET_CHILD_SUBREAPER)")
 
 
 def name_of(pid: int) -> str:

@@ -80,7 +80,7 @@ class Job:
         return proof_of(seen, expected_of(self.case))
 
 
-# One rank of two threads, and binding `none`, are in tests/pinstudy/study/test_ranks.py.
+# One rank of two threads, and binding `none`, are in tests/cli/study/test_ranks.py.
 def test_ranks_are_proved_where_their_mapping_puts_them(mpi: str, program: Path) -> None:
     work_s, bindings = PROVED[mpi]
     for binding in bindings:

@@ -23,7 +23,7 @@ from pinstudy.runners.host.processes import parse_task
 from pinstudy.runners.measure.perf.events import read_core_pmus
 from pinstudy.runners.root.perfs import check_events
 from pinstudy.runners.settings.registry import POLICY_FILES
-from tests.pinstudy.hybrid_namespace import CPUFREQ, Namespace, hybrid_namespace
+from tests.cli.hybrid_namespace import CPUFREQ, Namespace, hybrid_namespace
 from tests.support.ordinary_user import NOBODY, open_folder, users_pinstudy
 from tests.support.processes import alive, descendants, name_of, roots_part_of
 from tests.support.tools import need_tool

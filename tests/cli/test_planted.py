@@ -38,7 +38,7 @@ from pinstudy.runners.study.session import set_aside
 from pinstudy.runners.vm.guest import Guest, GuestPlan
 from pinstudy.runners.vm.host import GuestHost, Kernel
 from tests.analysis.latency.made_latency import PLANTED, content_of, write_latency_file
-from tests.pinstudy.test_batch import SBATCH, SCANCEL, SITE, SQUEUE
+from tests.cli.test_batch import SBATCH, SCANCEL, SITE, SQUEUE
 from tests.support.cli import pinstudy
 from tests.support.ordinary_user import NOBODY, open_folder, ordinary_user
 from tests.support.results import record, write

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from pinstudy.runners.records.reader import read_records
-from tests.pinstudy.hybrid_namespace import EPP, GOVERNOR, Namespace, hybrid_namespace
+from tests.cli.hybrid_namespace import EPP, GOVERNOR, Namespace, hybrid_namespace
 from tests.support.cli import argv, pinstudy
 from tests.support.studies import (
     records,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import random
@@ -19,7 +18,7 @@ import pytest
 from pinstudy.base.errors import UserError
 from pinstudy.runners.records.disturbances import SHARED, disturbances
 from pinstudy.runners.vm.host import find_guest_host
-from tests.support.processes import name_of
+from tests.support.processes import adopted_orphans, command_line, descendants, name_of
 from tests.support.studies import records, two_kinds, write_app, write_program, write_study
 from tests.support.tools import ROOT, missing, need_tool
 from tests.support.wait import HANG_S, until
@@ -61,24 +60,18 @@ def folder(tmp_path: Path) -> Iterator[Path]:
         missing(str(error))
     write_program(tmp_path / "ends.sh", SCRIPT)
     write_app(tmp_path, "ends", "./ends.sh", SIZES, timeout="60 s")
-    before = guests()
-    yield tmp_path
-    until_gone(before)
+    with adopted_orphans():
+        yield tmp_path
+        until(lambda: not guests())
 
 
 def guests() -> set[int]:
-    """Return the processes that are QEMU, its supervisor, or a perf counting a guest's threads."""
-    pids = set()
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        with contextlib.suppress(OSError):
-            line = path.read_bytes().replace(b"\0", b" ")
-            if b"pinstudy,debug-threads" in line or b" --control " in line:
-                pids.add(int(path.parent.name))
-    return pids
+    """Return this test's processes that are QEMU, its supervisor, or a perf that counts a guest."""
+    return {pid for pid in descendants(os.getpid()) if _serves_a_guest(command_line(pid))}
 
 
-def until_gone(before: set[int]) -> None:
-    until(lambda: not guests() - before)
+def _serves_a_guest(command: Sequence[str]) -> bool:
+    return "--control" in command or any("pinstudy,debug-threads" in word for word in command)
 
 
 def study(
@@ -181,10 +174,9 @@ def test_a_panic_is_one_failed_run_whose_console_is_kept(folder: Path) -> None:
 )
 def test_a_guest_that_dies_or_hangs_fails_one_run(folder: Path, number: int, reason: str) -> None:
     command = study(folder, "lost", ["unpinned"], ["sleep", "nap"])
-    before = guests()
     running = start(folder, command)
-    until(lambda: in_the_sleep(before))
-    qemu = next(pid for pid in guests() - before if is_qemu(pid))
+    until(in_the_sleep)
+    qemu = next(pid for pid in guests() if is_qemu(pid))
     os.kill(qemu, number)
     assert running.wait(HANG_S) == 0
     runs = {run["size"]: run for run in records(folder, "lost")}
@@ -197,9 +189,9 @@ def is_qemu(pid: int) -> bool:
     return name_of(pid).startswith("qemu-system")
 
 
-def in_the_sleep(before: set[int]) -> bool:
+def in_the_sleep() -> bool:
     """Return whether a perf counts a guest's threads for longer than the nap takes."""
-    counting = [pid for pid in guests() - before if name_of(pid) == "perf"]
+    counting = [pid for pid in guests() if name_of(pid) == "perf"]
     if not counting:
         return False
     time.sleep(3)
@@ -208,14 +200,14 @@ def in_the_sleep(before: set[int]) -> bool:
 
 def test_killed_at_any_moment_nothing_is_left_running_and_nothing_is_lost(folder: Path) -> None:
     command = study(folder, "killed", BOTH, ["nap"], repetitions=3)
-    before, moments = guests(), random.Random(20261121)
+    moments = random.Random(20261121)
 
     for _ in range(KILLS):
         running = start(folder, command)
         time.sleep(moments.uniform(0.3, 14))
         running.kill()
         running.wait()
-        until_gone(before)
+        until(lambda: not guests())
     recorded = [run["run_id"] for run in records(folder, "killed")]
     ended = run(folder, command)
 
@@ -229,26 +221,24 @@ def test_killed_at_any_moment_nothing_is_left_running_and_nothing_is_lost(folder
 
 @pytest.mark.parametrize("moment", ["results", "boot", "run"])
 def test_stopped_by_a_signal_it_ends_its_guest_first(folder: Path, moment: str) -> None:
-    before = guests()
     running = start(folder, study(folder, "stopped", ["unpinned"], ["sleep"], repetitions=3))
     until(
         {
             "results": lambda: any(folder.glob("results/stopped/*/records")),
-            "boot": lambda: any(is_qemu(pid) for pid in guests() - before),
-            "run": lambda: in_the_sleep(before),
+            "boot": lambda: any(is_qemu(pid) for pid in guests()),
+            "run": in_the_sleep,
         }[moment],
         running,
     )
     running.send_signal(signal.SIGTERM)
     assert running.wait(HANG_S) == 130
-    assert guests() - before == set()
+    assert not guests()
 
 
 def test_the_supervisor_that_is_killed_takes_qemu_along(folder: Path) -> None:
-    before = guests()
     running = start(folder, study(folder, "kept", ["unpinned"], ["sleep", "nap"]))
-    until(lambda: in_the_sleep(before))
-    supervisor = next(pid for pid in guests() - before if name_of(pid).startswith("python"))
+    until(in_the_sleep)
+    supervisor = next(pid for pid in guests() if name_of(pid).startswith("python"))
     os.kill(supervisor, signal.SIGKILL)
     assert running.wait(HANG_S) == 0
     runs = {run["size"]: run["status"] for run in records(folder, "kept")}

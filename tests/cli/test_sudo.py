@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from pinstudy.runners.records.reader import read_records
-from tests.pinstudy.hybrid_namespace import Namespace, hybrid_namespace
+from tests.cli.hybrid_namespace import Namespace, hybrid_namespace
 from tests.support.ordinary_user import AS_NOBODY, NOBODY, open_folder, users_pinstudy
 from tests.support.processes import errors_of, roots_part_of
 from tests.support.studies import two_kinds, write_app, write_program, write_study

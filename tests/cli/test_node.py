@@ -21,7 +21,7 @@ from pinstudy.runners.node.node import Node, open_node
 from pinstudy.runners.prove.proof import keep_for_node, new_proof
 from pinstudy.runners.records.instruments import FILE_NAME, Finding
 from pinstudy.runners.records.reader import read_records
-from tests.pinstudy.hybrid_namespace import hybrid_namespace
+from tests.cli.hybrid_namespace import hybrid_namespace
 from tests.support.cli import argv, pinstudy, pinstudy_without, started, stop
 from tests.support.limits import only_cpus
 from tests.support.processes import command_line, descendants

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests.pinstudy.hybrid_namespace import EPP, GOVERNOR, Namespace, hybrid_namespace
+from tests.cli.hybrid_namespace import EPP, GOVERNOR, Namespace, hybrid_namespace
 from tests.support.held import Gate, held_nap
 from tests.support.power_supplies import plug_in, unplug
 from tests.support.processes import errors_of
