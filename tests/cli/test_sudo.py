@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import signal
@@ -110,7 +111,13 @@ def command() -> Iterator[Path]:
 
 @pytest.fixture
 def work(command: Path) -> Iterator[UsersWork]:
-    with open_folder() as folder:
+    """Give a user's folder, to one test of the machine at a time.
+
+    sudo drops $PINSTUDY_LOCK: such studies lock the node itself.
+    """
+    sudo = need_tool("sudo")
+    with open_folder() as folder, Path(sudo).open("rb") as turns:
+        fcntl.flock(turns, fcntl.LOCK_EX)
         yield UsersWork(folder, command)
 
 

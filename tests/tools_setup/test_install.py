@@ -78,6 +78,7 @@ def pinstudy(prefix: Path, folder: Path, *arguments: str, **environment: str) ->
         # As root, Python would compile into the read-only tree.
         env={"HOME": str(folder), "PATH": os.environ["PATH"], "PYTHONDONTWRITEBYTECODE": "1"}
         | {"PINSTUDY_REPORT": "0"}
+        | {name: os.environ[name] for name in ("PINSTUDY_LOCK", "PINSTUDY_STATE")}
         | environment,
         capture_output=True,
         text=True,

@@ -175,7 +175,7 @@ def test_a_panic_is_one_failed_run_whose_console_is_kept(folder: Path) -> None:
 def test_a_guest_that_dies_or_hangs_fails_one_run(folder: Path, number: int, reason: str) -> None:
     command = study(folder, "lost", ["unpinned"], ["sleep", "nap"])
     running = start(folder, command)
-    until(in_the_sleep)
+    until(in_the_sleep, running)
     qemu = next(pid for pid in guests() if is_qemu(pid))
     os.kill(qemu, number)
     assert running.wait(HANG_S) == 0
@@ -237,7 +237,7 @@ def test_stopped_by_a_signal_it_ends_its_guest_first(folder: Path, moment: str) 
 
 def test_the_supervisor_that_is_killed_takes_qemu_along(folder: Path) -> None:
     running = start(folder, study(folder, "kept", ["unpinned"], ["sleep", "nap"]))
-    until(in_the_sleep)
+    until(in_the_sleep, running)
     supervisor = next(pid for pid in guests() if name_of(pid).startswith("python"))
     os.kill(supervisor, signal.SIGKILL)
     assert running.wait(HANG_S) == 0
