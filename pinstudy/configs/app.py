@@ -45,6 +45,8 @@ THREADS_PLACE = "{threads}"
 # Loop schedules as OMP_SCHEDULE takes them: `dynamic`, `static,1`, `nonmonotonic:dynamic,4`.
 # Source: OpenMP 5.2, section 21.1.1 (OMP_SCHEDULE).
 SCHEDULE_KINDS = ("static", "dynamic", "guided", "auto")
+# Set for every program; it has no effect where no loop has schedule(runtime).
+FALLBACK_SCHEDULE = "static"
 _SCHEDULE = re.compile(r"(?:(?:non)?monotonic:)?([a-z]+)(?:,[1-9]\d{0,8})?", re.ASCII)
 # A name or a pattern (glob(7)) within a directory.
 _FILE = re.compile(r"[^/]+")
@@ -283,6 +285,11 @@ class App:
     ] = ""
     """the command that gets it"""
     source: Annotated[bytes, NO_KEY] = field(default=b"", repr=False, compare=False)
+
+    @property
+    def usual_schedule(self) -> str:
+        """OMP_SCHEDULE, unless a study varies it."""
+        return self.default_schedule or FALLBACK_SCHEDULE
 
     @property
     def threads_by_any(self) -> frozenset[str]:

@@ -417,6 +417,7 @@ _NOUNS = {
     "builds": "build",
     "sizes": "size",
     "threads": "thread count",
+    "schedules": "schedule",
     "mappings": "mapping",
     "wait_policies": "wait policy",
     "governors": GOVERNOR,
@@ -427,15 +428,12 @@ _KEYS = {"wait_policies": "wait_policy"}
 def exclusion_mistakes(values: dict[str, Any]) -> Iterator[Mistake]:
     """Yield the words of a study's exclusions that none of its cases has, with their places.
 
-    `values` are those of the study by field, its apps and mappings looked up. Schedules are not
-    among them: which one a program has by default is known when its cases are planned.
+    `values` are those of the study by field, its apps and mappings looked up.
     """
     known = _values_of_cases(values)
     exclusions: Sequence[Exclusion] = values.get("exclude") or ()
     for index, exclusion in enumerate(exclusions):
         for name, words in exclusion.factors.items():
-            if name not in known:
-                continue
             path = _path(exclusion, name)
             for word in words:
                 if word not in known[name]:
@@ -462,6 +460,11 @@ def _values_of_cases(values: dict[str, Any]) -> dict[str, dict[Any, str]]:
         "builds": (build.name for choice in choices for build in choice.builds),
         "sizes": (size.name for choice in choices for size in choice.sizes),
         "threads": (count for choice in choices for count in choice.threads),
+        "schedules": (
+            schedule
+            for choice in choices
+            for schedule in choice.schedules or (choice.app.usual_schedule,)
+        ),
         "mappings": (
             mapping.name
             for choice in choices

@@ -13,7 +13,7 @@ from typing import Any
 
 from pinstudy.base.errors import StudyError
 from pinstudy.base.text import plural, shown
-from pinstudy.configs.app import Schedule, in_order
+from pinstudy.configs.app import FALLBACK_SCHEDULE, Schedule, in_order
 from pinstudy.configs.decoding import InvalidError, decode
 from pinstudy.configs.study import MAX_THREADS, RUNTIME_DEFAULT, WAIT_POLICIES
 from pinstudy.configs.variables import OMP_NUM_THREADS, counting
@@ -21,7 +21,6 @@ from pinstudy.runners.advise.program import Program
 from pinstudy.runners.advise.request import METRIC, Request
 from pinstudy.runners.host.program_files import threads_told_by
 from pinstudy.runners.placement.thread_placement import FEW_LOOKS, TOO_SHORT_S
-from pinstudy.runners.plan.command_line import FALLBACK_SCHEDULE
 from pinstudy.runners.plan.openmp_variables import BINDING_VARIABLES, is_removed
 from pinstudy.runners.records.placed_runs import PROVED, UNPROVED, observed_team, verdict_of
 from pinstudy.runners.records.race.race import is_placed

@@ -13,7 +13,7 @@ import yaml
 
 from pinstudy.base.errors import UserError
 from pinstudy.base.text import one_line
-from pinstudy.configs.app import SIZE_PLACE, THREADS_PLACE, kind_of
+from pinstudy.configs.app import FALLBACK_SCHEDULE, SIZE_PLACE, THREADS_PLACE, kind_of
 from pinstudy.configs.document import MAX_BYTES
 from pinstudy.configs.load import study_digest
 from pinstudy.configs.repetitions import RACE_REPETITIONS, Race
@@ -25,7 +25,6 @@ from pinstudy.runners.advise.program import Program
 from pinstudy.runners.advise.reference import Reference, threads_by
 from pinstudy.runners.advise.request import METRIC, Request
 from pinstudy.runners.node.topology import Topology
-from pinstudy.runners.plan.command_line import FALLBACK_SCHEDULE
 
 PREFIX = "advise"
 # The only size of a program that is given as a command line.

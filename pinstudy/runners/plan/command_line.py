@@ -74,10 +74,6 @@ def check_mechanism(case: Case, topology: Topology, tools: Iterable[str]) -> Non
         raise CannotMapError(reason)
 
 
-# Set for every program; it has no effect where no loop has schedule(runtime).
-FALLBACK_SCHEDULE = "static"
-
-
 def build_launch(
     case: Case, program: Path, inherited: Mapping[str, str], tools: Mapping[str, str]
 ) -> Launch:

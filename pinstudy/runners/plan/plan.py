@@ -22,7 +22,6 @@ from pinstudy.runners.host.software import is_own, not_found
 from pinstudy.runners.node.topology import Topology
 from pinstudy.runners.plan.case import Case, Engine, SkippedCase
 from pinstudy.runners.plan.command_line import (
-    FALLBACK_SCHEDULE,
     build_launch,
     check_count,
     check_mechanism,
@@ -216,7 +215,7 @@ class _Alone:
         wanted = Case(
             *(table, number, co_runner.app, co_runner.build, co_runner.size, co_runner.threads),
             *(co_runner.mapping, co_runner.mapping.mechanism, (), governor),
-            co_runner.app.default_schedule or FALLBACK_SCHEDULE,
+            co_runner.app.usual_schedule,
             self.study.wait_policies[0],
             variables=_variables(self.study, co_runner.app, co_runner.build, co_runner.mapping),
             settings=settings,
@@ -380,7 +379,7 @@ def _rows(
 ) -> Iterator[tuple[AppChoice, Size, tuple[Engine, ...], int, Build, str, str]]:
     """Yield what is fixed for all rows of each table."""
     for choice in study.apps:
-        schedules = choice.schedules or (choice.app.default_schedule or FALLBACK_SCHEDULE,)
+        schedules = choice.schedules or (choice.app.usual_schedule,)
         policies = choice.wait_policies or study.wait_policies
         yield from product(
             *((choice,), choice.sizes, tables_of(study, choice, emulated=emulated)),
