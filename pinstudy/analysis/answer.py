@@ -399,17 +399,20 @@ def command_for_more(results: Results, more: int) -> str:
     `more` repetitions would help. There is none where `more` is 0, where a batch system made the
     runs, where a race ends its cases, where a study cannot have so many repetitions,
     and where the folder is not named as `pinstudy run` names it, so that the command would begin
-    anew in another folder.
+    anew in another folder. Where no run was good, it shows the command lines, to start one by hand.
     """
-    if not more or results.runs is None or results.folder is None or results.runs.raced:
+    if results.runs is None or results.folder is None or results.runs.raced:
         return ""
     frame = results.runs.frame
     studies = [str(name) for name in frame["study_file"].dropna().unique()]
-    last = frame["repetition"].max()
-    if len(studies) != 1 or not last + more <= MAX_REPETITIONS:
+    if len(studies) != 1:
         return ""
     study = studies[0]
     named = display_path(Path(study)) if "/" in study else study
+    if good_runs(frame).empty:
+        return f"{PINSTUDY} plan {as_typed(named)}"
+    if not more or not frame["repetition"].max() + more <= MAX_REPETITIONS:
+        return ""
     options = map(word_as_typed, kept_options(results.folder / STUDY_FILE))
     parts = [f"{PINSTUDY} run {as_typed(named)}", *options, "--undecided"]
     below = _results_of(results.folder, frame)

@@ -6,6 +6,7 @@ import csv
 import errno
 import json
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -155,6 +156,10 @@ def test_a_study_in_which_every_run_failed_still_has_its_report(tmp_path: Path) 
     (folder,) = tmp_path.glob("results/study/*")
     page = (folder / "report.html").read_text()
     assert "No answer: no mapping could be compared with another" in page
+    assert re.search(r"plan \S*study.yaml", page)
+    shown = pinstudy(tmp_path, "verdict", str(folder), status=0).stdout
+    assert re.search(r"^Next .* plan \S*study.yaml   the command lines", shown, re.MULTILINE)
+    assert "No run was good" in shown
     for command in ("tables", "verdict", "report", "figures", "card"):
         pinstudy(tmp_path, command, str(folder), status=0)
 

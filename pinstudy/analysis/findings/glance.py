@@ -255,6 +255,11 @@ class Lost:
         """How many were lost."""
         return sum(lost.count for lost in self.by_cause)
 
+    @property
+    def is_all(self) -> bool:
+        """Whether no run was good."""
+        return 0 < self.count == self.made
+
 
 def lost_of(findings: Findings) -> Lost:
     """Return the runs that were lost, by cause."""

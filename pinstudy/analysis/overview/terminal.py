@@ -55,6 +55,7 @@ from pinstudy.analysis.words.overview import (
     NOT_COMPARED,
     NOTE,
     ONE_FOR_ALL,
+    TO_TRY,
     best_texts,
     decision_texts,
     disturbed_texts,
@@ -325,6 +326,8 @@ def next_entry(results: Results, findings: Findings) -> OverviewEntry:
     disturbed, undecided = disturbed_of(findings), undecided_of(findings)
     if findings.raced or not results.made_here:
         return OverviewEntry(NEXT, [])
+    if findings.next_command and lost_of(findings).is_all:
+        return OverviewEntry(NEXT, [f"`{findings.next_command}`", TO_TRY])
     if not findings.next_command:
         undecided = replace(undecided, by_repetitions=0)
     parts = open_texts(undecided, disturbed, seconds_of(results, undecided.more))

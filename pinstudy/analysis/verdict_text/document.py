@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
+from pinstudy.analysis.findings.glance import lost_of
 from pinstudy.analysis.format.numbers import in_percent, percent_ends, signed_in_percent
 from pinstudy.analysis.format.table import Table, markdown_items, markdown_text, render, wrapped
 from pinstudy.analysis.statistics.decision import ALPHA, MIN_TO_FORECAST, ONLY_LOOK, Look
@@ -33,6 +34,7 @@ from pinstudy.analysis.words.verdict import QUESTION, decision_lines, program_no
 from pinstudy.base.text import plural
 
 _TO_DECIDE = "To decide what is undecided, continue the study:"
+_TO_TRY = "No run was good. To start one by hand, see the command lines:"
 _TO_FORECAST = (
     f"Undecided: from {MIN_TO_FORECAST} repetitions on pinstudy says how many more would decide; "
     "continue the study:"
@@ -64,6 +66,8 @@ def _next_step(findings: Findings) -> list[str]:
 
 def why_continue(findings: Findings) -> str:
     """Return what the next command is for."""
+    if lost_of(findings).is_all:
+        return _TO_TRY
     return _TO_DECIDE if any(found.more for found in findings.compared) else _TO_FORECAST
 
 

@@ -159,6 +159,7 @@ def _absent(default: Default) -> str:
 # What stands under an overview's grid (analysis.findings.glance).
 DECISION, LOST, MISSING, DISTURBED = "Decision", "Lost", "Missing", "Disturbed"
 NEXT, NOTE = "Next", "Note"
+TO_TRY = "the command lines, to start one by hand"
 # The mark of a case that is not compared.
 NOT_COMPARED = "x"
 _ACT_WORDS: Mapping[Choice, str] = {
