@@ -1,4 +1,4 @@
-"""Programs of MPI for tests: `ranks SECONDS [FAILING]` of ranks.c, for the MPIs of this machine."""
+"""Programs of MPI for tests: `ranks SECONDS [FAILING [LOOKS]]` of ranks.c, for MPIs found here."""
 
 from __future__ import annotations
 

@@ -27,6 +27,7 @@ from pinstudy.runners.plan.plan import make_plan
 from pinstudy.runners.records.perf.output import parse_perf_output
 from tests.runners.cases import DEMO, UNPINNED, study
 from tests.runners.topologies import topology
+from tests.support.held import looks_counted
 from tests.support.limits import many_open_files
 from tests.support.mpi import ALLOW_ROOT, MPIS, build_ranks, need_mpi
 from tests.support.programs import witness
@@ -81,11 +82,15 @@ class Job:
 
 
 # One rank of two threads, and binding `none`, are in tests/cli/study/test_ranks.py.
-def test_ranks_are_proved_where_their_mapping_puts_them(mpi: str, program: Path) -> None:
+def test_ranks_are_proved_where_their_mapping_puts_them(
+    mpi: str, program: Path, tmp_path: Path
+) -> None:
     work_s, bindings = PROVED[mpi]
     for binding in bindings:
-        job = Job(mpi, program, Mapping("m", "pcores", binding), str(work_s))
-        seen = job.run()
+        with looks_counted(tmp_path / "looks") as looks:
+            arguments = (str(work_s), "-1", str(looks))
+            job = Job(mpi, program, Mapping("m", "pcores", binding), *arguments)
+            seen = job.run()
         assert seen.stdout == "2 ranks, 2 threads\n", seen.stderr
         assert job.proof(seen) == Proof("proved"), seen.threads
         assert classify(job.case, seen, Proof("proved")) == ("ok", "")
