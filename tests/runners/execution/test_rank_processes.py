@@ -106,8 +106,9 @@ def test_ranks_on_the_same_first_cpu_are_caught(mpi: str, program: Path, tmp_pat
     # As where a shell's start-up file sets it: the launcher binds nothing, the runtime does.
     binds = f'#!/bin/sh\nOMP_PROC_BIND=true exec {program} "$@"\n'
     trap = write_program(tmp_path / "trap", binds)
-    job = Job(mpi, trap, UNPINNED, "1")
-    proof = job.proof(job.run())
+    with looks_counted(tmp_path / "looks") as looks:
+        job = Job(mpi, trap, UNPINNED, "1", "-1", str(looks))
+        proof = job.proof(job.run())
     assert proof.verdict == "violated"
     assert f"; ranks 0 and 1 shared CPU {two_cpus()[0]}" in proof.reason
 
