@@ -47,6 +47,7 @@ GROUPS = {
     "Node": {
         "doctor": "node",
         "topology": "node",
+        "look": "look",
         "prove": "node",
         "latency": "latency",
         "tune": "node",
@@ -61,7 +62,7 @@ _MEASURING = ("run", "advise", "demo", "latency", "prove", "worker")
 # These read the kernel's files, set governors or start perf. No other asks root's part.
 _USING_NODE = (
     *("topology", "studies", "plan", "run", "advise", "demo", "tune", "restore"),
-    *("latency", "mappings", "doctor", "prove", "snapshot", "worker"),
+    *("latency", "mappings", "doctor", "look", "prove", "snapshot", "worker"),
 )
 
 # The variables that name the folder of temporary files (Python's tempfile).

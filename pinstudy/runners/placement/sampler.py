@@ -101,6 +101,7 @@ class PlacementSampler:
         clock: Callable[[], float] = time.monotonic,
         *,
         descendants_only: bool = False,
+        runs_already: bool = False,
         libraries: LoadedLibraries | None = None,
     ) -> None:
         """Watch these processes, whose files are below `proc`; `online` lists the node's CPUs.
@@ -108,7 +109,8 @@ class PlacementSampler:
         A mask that was never set names every CPU that could be plugged in, but the kernel uses only
         the online ones (Linux kernel/sched/core.c, sched_getaffinity). With `descendants_only` the
         processes themselves are not sampled: each is a witness, to which the kernel reparents every
-        process whose parent has ended. The witnesses of several teams are in their order.
+        process whose parent has ended. The witnesses of several teams are in their order. With
+        `runs_already` the CPU time that a thread had used before the first look is not counted.
         `libraries` looks at what the processes load.
         """
         self._proc = str(proc)
@@ -120,6 +122,7 @@ class PlacementSampler:
         self._masks: dict[str, Mask | None] = {}
         self._roots = tuple(pids)
         self._descendants_only = descendants_only
+        self._runs_already = runs_already
         self._libraries = libraries
         # The links of each process's task folder: one for each thread, and two of its own.
         self._links: dict[int, int] = {}
@@ -276,6 +279,8 @@ class PlacementSampler:
         else:
             # Where the kernel has such files, the thread has ended since its other file was read.
             shown_s = max(shown_before_s, ticks_s) if self._in_nanoseconds else ticks_s
+        if self._runs_already and self.samples == 1:
+            self._taken_back_s[key] = -shown_s
         taken_back_s = self._taken_back_s.get(key, 0.0)
         if shown_s < shown_before_s:
             self._taken_back_s[key] = taken_back_s = taken_back_s + shown_before_s - shown_s

@@ -1,0 +1,1 @@
+"""Looks at programs that already run."""

@@ -1,0 +1,126 @@
+"""A program that runs already is looked at, as a user would: by its PID, or as a job of Slurm."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pinstudy.runners.look.look import look as look_at
+from pinstudy.runners.node.node import open_node
+from tests.runners.fake_commands import install
+from tests.support.cli import pinstudy
+from tests.support.processes import ended
+from tests.support.studies import two_cpus
+from tests.support.tools import need_tool
+from tests.support.wait import until
+
+BUSY = "while :; do :; done"
+
+
+@pytest.fixture
+def busy() -> Iterator[subprocess.Popen[str]]:
+    """Give a process that works on the second of two CPUs, and has for half a second already."""
+    command = [need_tool("taskset"), "-c", str(two_cpus()[1]), "sh", "-c", BUSY]
+    with ended(subprocess.Popen(command, text=True)) as process:
+        until(lambda: cpu_s(process.pid) > 0.5, process)
+        yield process
+
+
+def cpu_s(pid: int) -> float:
+    return int(Path(f"/proc/{pid}/schedstat").read_text().split()[0]) / 1e9
+
+
+def look(*arguments: object, status: int = 0, folder: str = "/", **variables: str) -> Any:  # noqa: ANN401 - JSON, or what is printed
+    done = pinstudy(Path(folder), "look", *map(str, arguments), status=status, **variables)
+    return json.loads(done.stdout) if "--json" in arguments else done.stdout + done.stderr
+
+
+def test_a_thread_is_shown_where_it_is_and_with_what_it_uses_meanwhile(
+    busy: subprocess.Popen[str],
+) -> None:
+    first, second = two_cpus()
+    kinds = ("--kinds", f"P={first},E={second}")
+    before_s = cpu_s(busy.pid)
+    seen = look(busy.pid, "--seconds", 0.5, "--expect", second, *kinds, "--json")
+    used_s = cpu_s(busy.pid) - before_s
+    (thread,) = seen["threads"]
+    assert (thread["pid"], thread["name"], thread["allowed"]) == (busy.pid, "sh", str(second))
+    # What it had used before is not counted.
+    assert 0 < thread["cpu_s"] <= min(used_s, seen["elapsed_s"])
+    assert thread["cpu_s_on"] == {"E": pytest.approx(thread["cpu_s"])}
+    assert thread["migrations"] in (0, None)
+    assert seen["placement"] == {"verdict": "proved", "reason": ""}
+    assert seen["imbalance"] is None
+    assert "sh" not in [task["command"] for task in seen["beside"]["foreign_tasks"]]
+
+
+def test_a_thread_elsewhere_than_expected_is_told_by_the_exit_status(
+    busy: subprocess.Popen[str],
+) -> None:
+    first, second = two_cpus()
+    shown = look(busy.pid, "--seconds", 0.5, "--expect", first, status=1)
+    assert f"violated: thread {busy.pid} ran on CPU {second}, outside {first}" in shown
+    assert f"process {busy.pid}  sh -c {BUSY}" in shown
+
+
+def test_the_processes_of_a_job_and_their_descendants_are_looked_at(
+    tmp_path: Path, busy: subprocess.Popen[str]
+) -> None:
+    install(
+        tmp_path, "scontrol", f"echo PID JOBID\necho {busy.pid} 7\necho {os.getpid()} 7\necho -1 7"
+    )
+    path = f"{tmp_path}:{os.environ['PATH']}"
+    seen = look("--job", 7, "--seconds", 0.5, "--json", PATH=path)
+    # The busy process is a child of this one, and not looked at twice.
+    assert seen["pids"] == [os.getpid()]
+    assert busy.pid in [thread["pid"] for thread in seen["threads"] if thread["at_work"]]
+
+
+def test_a_program_that_ends_is_shown_until_its_end(busy: subprocess.Popen[str]) -> None:
+    helper = ["sh", "-c", f"sleep 0.3; kill {busy.pid}"]
+    with ended(subprocess.Popen(helper, text=True)):
+        shown = look(busy.pid, "--seconds", 3600)
+    assert "at work, and it ended" in shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        ((), "give one of PID and --job ID; `pgrep -a NAME` finds a PID"),
+        (("4194305",), "no process 4194305 lives here; `pgrep -a NAME` finds one"),
+        (("1", "--pin"), "--pin and --threads belong to --expect CPUS, such as --expect 0-7"),
+        (
+            ("1", "--expect", "70-"),
+            "--expect 70-: '70-' is not a CPU number or a range such as 0-3",
+        ),
+        (("1", "--expect", "65535"), "--expect 65535: no CPU 65535 here; online are CPUs "),
+        (("--job", "8"), "job 8: `scontrol listpids 8` ended with status 1: Job does not exist"),
+    ],
+)
+def test_what_cannot_be_looked_at_is_said(
+    tmp_path: Path, arguments: tuple[str, ...], problem: str
+) -> None:
+    install(tmp_path, "scontrol", "echo 'Job does not exist' >&2; exit 1")
+    path = f"{tmp_path}:{os.environ['PATH']}"
+    assert problem in look(*arguments, status=2, PATH=path)
+
+
+def test_what_was_seen_until_ctrl_c_is_kept(busy: subprocess.Popen[str]) -> None:
+    node = open_node(Path("/"))
+
+    def interrupt(_: float) -> None:
+        raise KeyboardInterrupt
+
+    seen = look_at(node, [busy.pid], 3600, sleep=interrupt)
+    assert (seen.interrupted, seen.ended, seen.looks) == (True, False, 2)
+    assert [thread.pid for thread in seen.threads] == [busy.pid]
+
+
+def test_without_slurm_a_job_cannot_be_looked_at(tmp_path: Path) -> None:
+    assert "there is no scontrol on the PATH" in look("--job", 8, status=1, PATH=str(tmp_path))
