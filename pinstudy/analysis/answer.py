@@ -17,6 +17,7 @@ from pinstudy.analysis.objectives import ENERGY, OBJECTIVES, TIME, Objective
 from pinstudy.analysis.records.keys import TableKey
 from pinstudy.analysis.records.runs import MADE_ON, good_runs, whole_runs
 from pinstudy.analysis.results.baselines import alone_of, are_in_turn, baselines_of, only_alone
+from pinstudy.analysis.results.bounds import bounds_in, only_speeds
 from pinstudy.analysis.results.case import Case, grouped, objectives_of
 from pinstudy.analysis.results.node_files import kinds_option, node_sheets
 from pinstudy.analysis.results.sources import Results
@@ -43,6 +44,7 @@ from pinstudy.analysis.verdict.model import (
     Outlier,
     TableFindings,
 )
+from pinstudy.analysis.verdict.reach import reaches_of
 from pinstudy.analysis.verdict.values import (
     Values,
     by_objective,
@@ -90,14 +92,20 @@ def analyze(results: Results, margin: float = MARGIN, baseline: str | None = Non
     by_table = grouped(cases, lambda case: case.key.table)
     objectives = _objectives(by_table)
     values = _values(results, objectives)
-    fixed = _fixed_time(results)
+    fixed = results.fixed_time
     asked = _asked(objectives, fixed)
     pairs = alone_of(cases)
     emulated = _replaced_by_kvm(cases)
-    unanswered = emulated.union(rows[0].key.table for rows in by_table if only_alone(rows, pairs))
+    bounds = bounds_in(results)
+    with_baseline = baselines_of(cases, baseline)
+    unanswered = emulated.union(
+        rows[0].key.table
+        for rows in by_table
+        if only_alone(rows, pairs) or only_speeds(rows, bounds, with_baseline)
+    )
     baselines = {
         case_id: base
-        for case_id, base in baselines_of(cases, baseline).items()
+        for case_id, base in with_baseline.items()
         if asked[case_id] and base.key.table not in unanswered
     }
     differences = {} if raced else differences_from_baselines(cases, baselines, values, asked)
@@ -106,7 +114,11 @@ def analyze(results: Results, margin: float = MARGIN, baseline: str | None = Non
     comparisons = compare_all(
         differences, margin, question, _across_attempts(cases, baselines, values), look
     )
-    found = _findings(results, objectives, baselines, values, comparisons)
+    reaches = reaches_of(bounds, values)
+    found = [
+        replace(case, reaches=reaches.get(case.case_id, ()))
+        for case in _findings(results, objectives, baselines, values, comparisons)
+    ]
     rules = Rules(margin, values, look, _mixed(results), fixed, raced, baseline)
     tables = tuple(
         _table(rows, rules, answered=rows[0].summary.key.table not in unanswered)
@@ -189,16 +201,6 @@ def _across_attempts(
         for case in cases
         if any(stated.across_attempts for stated in case.circumstances.stated.values())
     }
-
-
-def _fixed_time(results: Results) -> frozenset[str]:
-    """Return the cases of programs whose run time is an argument."""
-    if results.card is not None:
-        return results.card.fixed_time
-    if results.runs is None:
-        return frozenset()
-    frame = results.runs.frame
-    return frozenset(str(case_id) for case_id in frame["case_id"][frame["fixed_time"]].unique())
 
 
 def _mixed(results: Results) -> tuple[str, ...]:
@@ -374,7 +376,7 @@ def _table(cases: Sequence[CaseFinding], rules: Rules, *, answered: bool) -> Tab
     decisions = decisions_of(marked, objectives, rules) if answered else ()
     fixed = any(case.case_id in rules.fixed_time for case in cases)
     key, title = summaries[0].key.table, caption(summaries)
-    return TableFindings(title, key, marked, decisions, objectives, fixed)
+    return TableFindings(title, key, marked, decisions, objectives, fixed, answered)
 
 
 def _drift(frame: pd.DataFrame) -> Drift:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from pinstudy.analysis.objectives import EDP, ENERGY, OBJECTIVES, Objective
-from pinstudy.analysis.results.baselines import alone_of, are_in_turn, only_alone
+from pinstudy.analysis.results.baselines import are_in_turn
 from pinstudy.analysis.results.case import Case
 from pinstudy.analysis.results.sources import Results
 from pinstudy.analysis.statistics.difference import Difference
@@ -142,8 +142,8 @@ def cases_of(results: Results, findings: Findings) -> Cases:
     """Return the cases that levers and defaults are sought among.
 
     There are none of a race, which ends cases by their times. Regions are parts of the same runs;
-    programs that run as long as they are told have no time to compare; co-runners alone are there
-    for others to be compared with, and emulated guests are not the node.
+    programs that run as long as they are told have no time to compare; co-runners alone and speeds
+    of cores are there for others to be compared with, and emulated guests are not the node.
     """
     found = [] if findings.raced else [case for table in _asked(findings) for case in table.cases]
     ids = {case.case_id for case in found}
@@ -159,10 +159,8 @@ def cases_of(results: Results, findings: Findings) -> Cases:
 
 
 def _asked(findings: Findings) -> list[TableFindings]:
-    pairs = alone_of([case.summary for case in findings.cases])
     return [
         table
         for table in findings.tables
-        if not (table.key.region or table.fixed_time or table.key.is_emulated)
-        and not only_alone([case.summary for case in table.cases], pairs)
+        if table.answered and not (table.key.region or table.fixed_time or table.key.is_emulated)
     ]

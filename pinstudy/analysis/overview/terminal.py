@@ -67,6 +67,7 @@ from pinstudy.analysis.words.overview import (
     one_for_all_texts,
     open_texts,
 )
+from pinstudy.analysis.words.reach import BOUND, bound_texts
 from pinstudy.analysis.words.verdict import QUESTION
 from pinstudy.base import PINSTUDY
 from pinstudy.base.text import one_line, plural
@@ -308,6 +309,7 @@ def _entries(
         yield OverviewEntry(ONE_FOR_ALL, [text])
     for label, objective in ((FASTEST, TIME), (LEAST_ENERGY, ENERGY)):
         yield OverviewEntry(label, best_texts(answers, results.cases, objective, findings.margin))
+    yield OverviewEntry(BOUND, bound_texts(findings))
     yield OverviewEntry(LOST, lost_texts(lost_of(findings)))
     # Where nothing is compared the decision says why.
     if decisions:

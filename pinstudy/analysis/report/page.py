@@ -46,7 +46,7 @@ from pinstudy.analysis.report.reproduction import citations, reproduction
 from pinstudy.analysis.results.caveats import instrument_tables, proof_sentence
 from pinstudy.analysis.results.node_files import node_sheets
 from pinstudy.analysis.results.sources import Results, open_results
-from pinstudy.analysis.tables.means import tables_of_cases
+from pinstudy.analysis.tables.means import Choice, node_of, tables_of_nodes
 from pinstudy.analysis.verdict.model import Findings
 from pinstudy.analysis.verdict_text.document import drift_notes, outcome_notes, tables_of
 from pinstudy.analysis.words import advice as recommendation
@@ -94,7 +94,7 @@ def report_html(
     places = places_of(answer)
     sheets = node_sheets(results)
     overviews = overviews_of(answer)
-    means = tables_of_cases(results.cases, results.footnotes, off=results.off, share_notes=True)
+    means = tables_of_nodes([node_of(results)], Choice("full"), share_notes=True)
     tables = list(map(measured_columns, means))
     names = sections_of(overviews)
     return _template().render(
@@ -107,7 +107,7 @@ def report_html(
         first=first_screen(results, answer, answers, overviews),
         legend=sentences.legend(overviews, answer),
         plane=_plane(results, answer),
-        # `analyze` and `tables_of_cases` group the cases alike.
+        # `analyze` and `tables_of_nodes` group the cases alike.
         tables=[(at + 1, answer.tables[at], tables[at]) for at in _in_order(names, len(tables))],
         names=names,
         shared=list(shared_notes(tables)),

@@ -93,6 +93,16 @@ class Results:
         return any(case.key.table.is_emulated for case in self.cases)
 
     @property
+    def fixed_time(self) -> frozenset[str]:
+        """The cases of programs whose run time is an argument, by case_id."""
+        if self.card is not None:
+            return self.card.fixed_time
+        if self.runs is None:
+            return frozenset()
+        frame = self.runs.frame
+        return frozenset(map(str, frame["case_id"][frame["fixed_time"]].unique()))
+
+    @property
     def days(self) -> tuple[str, str] | None:
         """The first and the last day of the runs, in UTC; None where nobody knows."""
         if self.card is not None:

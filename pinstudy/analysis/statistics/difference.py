@@ -18,6 +18,7 @@ error is that of a one-way random effect.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -93,9 +94,37 @@ class Difference:
     @classmethod
     def _of_centres(cls, a: Centre, b: Centre, estimand: Estimand) -> Difference:
         least = min(a, b, key=lambda centre: centre.n)
-        of_a, of_b = (a.variance, a.df), (b.variance, b.df)
-        found = cls._unpaired(a.value - b.value, of_a, of_b, least.n)
+        parts = (a.variance, a.df), (b.variance, b.df)
+        found = cls._unpaired(a.value - b.value, parts, least.n)
         return replace(found, estimand=estimand, cut=(least.n - least.kept) // 2)
+
+    @classmethod
+    def of_weighted(cls, log_ratio: float, samples: Sequence[tuple[float, Array]]) -> Difference:
+        """Compare what follows from several samples of logarithms that share no blocks.
+
+        `samples` have two values or more, and how much the log ratio changes with each one's
+        typical value (delta method); variances add up with the squares of these weights. All are
+        trimmed, or none where one of them has too few values for it.
+        """
+        is_cut = min(cut_from_each_end(len(logs)) for _, logs in samples) > 0
+        centres = [
+            centre_of(logs, cut_from_each_end(len(logs)) if is_cut else 0) for _, logs in samples
+        ]
+        least = min(centres, key=lambda centre: centre.n)
+        parts = [
+            (weight**2 * centre.variance, centre.df)
+            for (weight, _), centre in zip(samples, centres, strict=True)
+        ]
+        found = cls._unpaired(log_ratio, parts, least.n)
+        return replace(found, estimand="typical", cut=(least.n - least.kept) // 2)
+
+    @classmethod
+    def of_weighted_summaries(
+        cls, log_ratio: float, samples: Sequence[tuple[float, tuple[float, float, int]]]
+    ) -> Difference:
+        """Compare what follows from published means: (mean, sd, n) with weights as above."""
+        parts = [((weight * sd / mean) ** 2 / n, float(n - 1)) for weight, (mean, sd, n) in samples]
+        return cls._unpaired(log_ratio, parts, min(n for _, (_, _, n) in samples))
 
     @classmethod
     def from_summary(
@@ -105,23 +134,20 @@ class Difference:
 
         The variance of a logarithm of a mean is (sd / mean)^2 / n to first order (delta method).
         """
-        return cls._unpaired(
+        return cls.of_weighted_summaries(
             float(np.log(mean_a) - np.log(mean_b)),
-            ((sd_a / mean_a) ** 2 / n_a, n_a - 1),
-            ((sd_b / mean_b) ** 2 / n_b, n_b - 1),
-            min(n_a, n_b),
+            [(1, (mean_a, sd_a, n_a)), (-1, (mean_b, sd_b, n_b))],
         )
 
     @classmethod
     def _unpaired(
-        cls, log_ratio: float, a: tuple[float, float], b: tuple[float, float], n: int
+        cls, log_ratio: float, parts: Sequence[tuple[float, float]], n: int
     ) -> Difference:
-        """`a` and `b` are (variance, degrees of freedom)."""
-        (of_a, df_a), (of_b, df_b) = a, b
-        variance = of_a + of_b
+        """`parts` are the (variance, degrees of freedom) of what the log ratio is the sum of."""
+        variance = sum(part for part, _ in parts)
         # Welch and Satterthwaite's approximate degrees of freedom.
-        squares = of_a**2 / df_a + of_b**2 / df_b
-        df = variance**2 / squares if squares > 0 else float(min(df_a, df_b))
+        squares = sum(part**2 / df for part, df in parts)
+        df = variance**2 / squares if squares > 0 else float(min(df for _, df in parts))
         return cls(log_ratio, variance**0.5, df, n, paired=False)
 
     @property

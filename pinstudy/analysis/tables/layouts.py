@@ -20,6 +20,7 @@ from pinstudy.analysis.format.table import Column, Notes, joined
 from pinstudy.analysis.measures import BY_FIELD, OF_KINDS, SHOWN, Measure, Stats
 from pinstudy.analysis.records.metrics import Metric
 from pinstudy.analysis.results.baselines import Alone
+from pinstudy.analysis.results.bounds import Bound
 from pinstudy.analysis.results.case import Case, in_units, metrics_of
 from pinstudy.analysis.tables.footnotes import (
     co_runner_numbers,
@@ -34,6 +35,8 @@ from pinstudy.configs.settings import CURRENT
 LayoutName = Literal["short", "full", "published"]
 
 _RATIO_DECIMALS = 3
+# Of a share in per cent.
+_SHARE_DECIMALS = 1
 
 NOT_AVAILABLE = "n/a"
 # More are those of a computer's sixteen digits, and rounded.
@@ -45,13 +48,15 @@ class Page:
     """The notes and the number formats that the cells of one table share.
 
     `decimals` are those of computed times; `verbatim` names the means and deviations that are shown
-    as their source has them. `alone` has the cases alone of those with co-runners, by case_id.
+    as their source has them. `alone` has the cases alone of those with co-runners, and `bounds`
+    what teams could do, by case_id.
     """
 
     decimals: int = TIME_DECIMALS
     verbatim: frozenset[str] = frozenset()
     notes: Notes = field(default_factory=Notes)
     alone: Mapping[str, Alone] = field(default_factory=dict)
+    bounds: Mapping[str, Bound] = field(default_factory=dict)
 
     def given(self, name: str, decimals: int | None) -> int | None:
         """Return the decimals of a number's source; None where its column is rounded."""
@@ -215,6 +220,16 @@ def _slowdown(ratio_of: Callable[[Alone], float | None], noun: str) -> Write:
     return write
 
 
+def _of_bound(share_of: Callable[[Bound], float | None]) -> Write:
+
+    def write(case: Case, page: Page) -> str:
+        bound = page.bounds.get(case.key.case_id)
+        share = share_of(bound) if bound else None
+        return NOTHING if share is None else fixed(100 * share, _SHARE_DECIMALS)
+
+    return write
+
+
 def _deviation(case: Case, page: Page) -> str:
     time = case.time
     given = page.given("elapsed_s_sd", time.sd_decimals)
@@ -272,6 +287,41 @@ _ITS_SLOWDOWN = (
     Column("its slowdown", key="its_slowdown"),
     _slowdown(lambda alone: alone.co_runner_slowdown, "its time"),
 )
+
+
+_REACHED = (
+    Column("reached", "%", key="reached", short="reached %"),
+    _of_bound(lambda bound: bound.reached),
+)
+_EQUAL_SHARES = (
+    Column("equal shares", "%", key="equal_shares", short="equal shares %"),
+    _of_bound(lambda bound: bound.equal_shares),
+)
+
+
+def with_bounds(layout: TableLayout, bounds: Sequence[Bound]) -> TableLayout:
+    """Return a layout with what was reached of the cores' speed, and what equal shares allow.
+
+    There is a column of what any of the bounds knows.
+    """
+    has_cap = any(bound.equal_shares is not None for bound in bounds)
+    return replace(
+        layout,
+        numbers=(*layout.numbers, *[_REACHED] * bool(bounds), *[_EQUAL_SHARES] * has_cap),
+        footnotes=(
+            *layout.footnotes,
+            *[_on_reached] * bool(bounds),
+            *[_on_equal_shares] * has_cap,
+        ),
+    )
+
+
+def _on_reached(_cases: Sequence[Case]) -> Iterator[str]:
+    yield "reached: of what the cores could do together, by the speed of one thread on each kind"
+
+
+def _on_equal_shares(_cases: Sequence[Case]) -> Iterator[str]:
+    yield "equal shares: the most that an equal share of the work for each thread allows"
 
 
 def _numbers(*only_with: str) -> tuple[Written, ...]:
@@ -355,7 +405,14 @@ def _write_mean_of_kind(case: Case, page: Page, measure: Measure, kind: str) -> 
 # By the names that people type: columns of numbers that are more than a mean of a measure.
 OTHER_NUMBERS = {
     column.key: (column, write)
-    for column, write in (_TIME_SD, _SLOWDOWN, _of_co_runner(), _ITS_SLOWDOWN)
+    for column, write in (
+        _TIME_SD,
+        _SLOWDOWN,
+        _of_co_runner(),
+        _ITS_SLOWDOWN,
+        _REACHED,
+        _EQUAL_SHARES,
+    )
 }
 
 # Galante and Oyamada (2025): tables 3 to 9, and table 10.

@@ -16,6 +16,7 @@ from pinstudy.analysis.records.files import rerun_hint, write_file
 from pinstudy.analysis.records.keys import ROW_FACTS, SEPARATOR, TABLE_KEYS, cell_of_settings
 from pinstudy.analysis.records.metrics import metric_column
 from pinstudy.analysis.results.baselines import Alone, alone_of
+from pinstudy.analysis.results.bounds import Bound, bounds_in
 from pinstudy.analysis.results.case import Case, grouped
 from pinstudy.analysis.results.sources import Results, open_results
 from pinstudy.analysis.results.summaries import IN_TURN, MEASURED, NO
@@ -26,6 +27,7 @@ from pinstudy.analysis.tables.layouts import (
     Page,
     TableLayout,
     verbatim_names,
+    with_bounds,
     with_kinds,
     with_metrics,
 )
@@ -55,12 +57,14 @@ FILES = {"markdown": "tables.md", "csv": "tables.csv", "latex": "tables.tex"}
 class NodeCases:
     """The results of a node: its cases, and what is to be said of them in every table.
 
-    `footnotes` stand under each table; `off` has why the values of some fields are wrong.
+    `footnotes` stand under each table; `off` has why the values of some fields are wrong. `bounds`
+    have what teams could do by the speeds of one thread, by case_id.
     """
 
     cases: Sequence[Case]
     footnotes: Sequence[str] = ()
     off: Mapping[str, str] = field(default_factory=dict)
+    bounds: Mapping[str, Bound] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -106,7 +110,12 @@ def tables_of_cases(
 
 def node_of(results: Results) -> NodeCases:
     """Return results as tables take them."""
-    return NodeCases(results.cases, results.footnotes, results.off)
+    bounds = {
+        case_id: first
+        for case_id, (first, *_) in bounds_in(results).items()
+        if isinstance(first, Bound) and first.speeds == "one thread"
+    }
+    return NodeCases(results.cases, results.footnotes, results.off, bounds)
 
 
 def named_nodes(several: Sequence[Results]) -> list[NodeCases]:
@@ -207,7 +216,11 @@ def _table(parts: Sequence[_Part], choice: Choice, notes: Notes, *, is_alone: bo
     layout = _layout(parts, choice)
     decimals = time_decimals(case.time.mean for case in cases)
     page = Page(TIME_DECIMALS if layout.fixed_decimals else decimals, verbatim_names(cases), notes)
-    rows = [(case, replace(page, alone=part.alone)) for part in parts for case in part.rows]
+    rows = [
+        (case, replace(page, alone=part.alone, bounds=part.node.bounds))
+        for part in parts
+        for case in part.rows
+    ]
     off = _said_by_node({_name(part): part.node.off for part in parts})
     lines: list[str] = []
     if choice.layout == "short":
@@ -224,6 +237,7 @@ def _table(parts: Sequence[_Part], choice: Choice, notes: Notes, *, is_alone: bo
             raw_row(case)
             | _run_counts(case)
             | _slowdowns(part.alone.get(case.key.case_id))
+            | _bound(part.node.bounds.get(case.key.case_id))
             | _instruments_off(part.node.off)
             for part in parts
             for case in part.rows
@@ -244,6 +258,8 @@ def _layout(parts: Sequence[_Part], choice: Choice) -> TableLayout:
         layout = layout.with_nodes()
     if choice.layout == "full":
         layout = with_metrics(with_kinds(layout, cases), cases)
+        bounds = (part.node.bounds.get(case.key.case_id) for part in parts for case in part.rows)
+        layout = with_bounds(layout, list(filter(None, bounds)))
     return with_numbers(layout, cases, choice.columns) if choice.layout == "short" else layout
 
 
@@ -305,6 +321,14 @@ def _slowdowns(alone: Alone | None) -> dict[str, object]:
     if alone is None:
         return {}
     return {"slowdown": alone.slowdown, "co_runner_slowdown": alone.co_runner_slowdown}
+
+
+def _bound(bound: Bound | None) -> dict[str, object]:
+    if bound is None:
+        return {}
+    cap = bound.equal_shares
+    values: dict[str, object] = {"perfect_s": bound.perfect_s, "reached": bound.reached}
+    return values if cap is None else values | {"equal_shares": cap}
 
 
 def _table_number(case: Case) -> str:

@@ -23,6 +23,7 @@ from pinstudy.analysis.verdict.model import (
     TableFindings,
     baseline_in,
 )
+from pinstudy.analysis.verdict.reach import raw_reach
 from pinstudy.base.text import one_line
 from pinstudy.configs.values import DIRECTIONS
 
@@ -85,6 +86,9 @@ def _table_data(table: TableFindings, margin: float) -> dict[str, Any]:
             for case in table.cases
             for objective in table.objectives
             if objective in case.samples
+        ],
+        "bounds": [
+            _identity(case) | raw_reach(reach) for case in table.cases for reach in case.reaches
         ],
         "energy_by_kind": [
             raw_price(case) for case in table.cases if case.summary.by_kind(ENERGY_BY_KIND)

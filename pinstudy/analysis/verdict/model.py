@@ -25,6 +25,7 @@ from pinstudy.analysis.statistics.drift import Drift
 from pinstudy.analysis.statistics.modes import Modes
 from pinstudy.analysis.statistics.sample import Interval, Sample
 from pinstudy.analysis.statistics.unlike import SlowRuns
+from pinstudy.analysis.verdict.reach import NoReach, Reach
 from pinstudy.base.text import one_line
 from pinstudy.runners.records.lost_runs import LostRuns
 from pinstudy.runners.records.placed_runs import PlacedRuns
@@ -134,7 +135,8 @@ class CaseFinding:
     ratios, None where these have one. `slowdown` is None where nothing runs beside it.
     `out_of_turn`: its runs were not made in turn with its baseline's. `disturbed_against_others`
     has, by disturbance, how the times of its runs with it differ from those of its others, where
-    both kinds have a spread.
+    both kinds have a spread. `reaches` say how much of its cores' speed it reached, or why nobody
+    knows; none where nothing tells the speeds.
     """
 
     summary: Case
@@ -149,6 +151,7 @@ class CaseFinding:
     slowdown: Slowdown | None = None
     out_of_turn: bool = False
     disturbed_against_others: Mapping[str, Difference] = field(default_factory=dict)
+    reaches: tuple[Reach | NoReach, ...] = ()
 
     @property
     def case_id(self) -> str:
@@ -307,7 +310,8 @@ class TableFindings:
 
     `title` names it on one line; `decisions` are by configuration and objective. `objectives` are
     what its cases are compared by: those of every program, then what this one prints. `fixed_time`:
-    it runs as long as it is told, and is compared by the latter alone.
+    it runs as long as it is told, and is compared by the latter alone. A table that is not
+    `answered` is there for others to be compared with: co-runners alone, and speeds of cores.
     """
 
     title: str
@@ -316,6 +320,7 @@ class TableFindings:
     decisions: tuple[Decision, ...]
     objectives: tuple[Objective, ...] = OBJECTIVES
     fixed_time: bool = False
+    answered: bool = True
 
     @property
     def compared_by(self) -> tuple[Objective, ...]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 import pandas as pd
@@ -30,7 +31,7 @@ MIN_VALUE, MAX_VALUE = 1e-30, 1e30
 # Pairs are used when they are at least this share of the runs that the smaller case has.
 MIN_PAIRED = 2 / 3
 # Mean, sd and n.
-_Published = tuple[float, float, int]
+Published = tuple[float, float, int]
 # An attempt that begins so long after the one before it in the same boot is of another day.
 PAUSE_S = 8 * 3600.0
 
@@ -144,16 +145,37 @@ def logs_of(case: Values, baseline: Values, objective: Objective) -> Logs:
     Runs of one block that different attempts made are no pair: a boot, or days, lie between them.
     Where few are left of the runs, all are compared unpaired.
     """
-    mine, theirs = case.known(objective), baseline.known(objective)
-    a, b = np.log(case.measured(objective)), np.log(baseline.measured(objective))
-    _, at_a, at_b = np.intersect1d(case.block[mine], baseline.block[theirs], return_indices=True)
-    together = _same(case.attempt[mine][at_a], baseline.attempt[theirs][at_b])
-    at_a, at_b = at_a[together], at_b[together]
-    least = max(2, MIN_PAIRED * min(len(a), len(b)))
-    if len(at_a) >= least and _are_blocks(case.order[mine][at_a], baseline.order[theirs][at_b]):
-        units = case.unit[mine][at_a]
-        return Logs(a[at_a], b[at_b], units, units, paired=True)
-    return Logs(a, b, case.unit[mine], baseline.unit[theirs], paired=False)
+    together = in_common_blocks([case, baseline], objective)
+    if together is not None:
+        (a, b), units = together
+        return Logs(a, b, units, units, paired=True)
+    (a, units_a), (b, units_b) = case.logs(objective), baseline.logs(objective)
+    return Logs(a, b, units_a, units_b, paired=False)
+
+
+def in_common_blocks(
+    cases: Sequence[Values], objective: Objective
+) -> tuple[list[Array], NDArray[np.intp]] | None:
+    """Return the logarithms of cases' values block by block, with the boot or day of each block.
+
+    A block counts where one attempt made a run of every case in it. None where few blocks are left
+    of the runs, and where the runs of a block were not made together.
+    """
+    known = [case.known(objective) for case in cases]
+    common = reduce(np.intersect1d, [case.block[at] for case, at in zip(cases, known, strict=True)])
+    runs = []
+    for case, at in zip(cases, known, strict=True):
+        blocks, first = np.unique(case.block[at], return_index=True)
+        runs.append(at[first[np.searchsorted(blocks, common)]])
+    attempts = [case.attempt[at] for case, at in zip(cases, runs, strict=True)]
+    together = np.logical_and.reduce([_same(attempts[0], attempt) for attempt in attempts])
+    runs = [at[together] for at in runs]
+    least = max(2, MIN_PAIRED * min(map(len, known)))
+    orders = [case.order[at] for case, at in zip(cases, runs, strict=True)]
+    if len(runs[0]) < least or not _are_blocks(orders):
+        return None
+    logs = [np.log(case.numbers[objective][at]) for case, at in zip(cases, runs, strict=True)]
+    return logs, cases[0].unit[runs[0]]
 
 
 def difference_of(case: Values, baseline: Values, objective: Objective) -> Difference | None:
@@ -206,13 +228,13 @@ def share_no_attempt(case: Values, baseline: Values) -> bool:
     return set(case.attempt).isdisjoint(baseline.attempt)
 
 
-def _are_blocks(order_a: Array, order_b: Array) -> bool:
+def _are_blocks(orders: Sequence[Array]) -> bool:
     """Return whether the runs of each block were made before those of the next one.
 
     They were not in a study that makes all runs of a case before the next case's, nor between boots
     of a guest: there a block's number does not mean that its runs shared the machine's state.
     """
-    first, last = np.minimum(order_a, order_b), np.maximum(order_a, order_b)
+    first, last = np.minimum.reduce(orders), np.maximum.reduce(orders)
     return bool(np.all(last[:-1] < first[1:]))
 
 
@@ -307,12 +329,12 @@ def spread_times_of_summaries(case: Case, baseline: Case, objective: Objective) 
 
 def _published(
     case: Case, baseline: Case, objective: Objective
-) -> tuple[_Published, _Published] | None:
-    mine, theirs = (_of_stats(either.stat(objective.field)) for either in (case, baseline))
+) -> tuple[Published, Published] | None:
+    mine, theirs = (published_of(either.stat(objective.field)) for either in (case, baseline))
     return (mine, theirs) if mine and theirs else None
 
 
-def _of_stats(stats: Stats) -> _Published | None:
+def published_of(stats: Stats) -> Published | None:
     """Return mean, sd and n; None where one is missing or has no use for logarithms."""
     # A rounded deviation of "0.000" may have been up to 0.0005.
     sd = max(stats.sd, 0.5 * 10.0**-stats.sd_decimals if stats.sd_decimals else 0.0)

@@ -28,6 +28,7 @@ from pinstudy.analysis.verdict_text.tables import (
     configuration_tables,
     division_table,
     price_table,
+    reach_table,
     slowdown_table,
 )
 from pinstudy.analysis.words.verdict import QUESTION, decision_lines, program_notes
@@ -96,9 +97,11 @@ def _rendered(table: TableFindings, margin: float, style: str) -> list[str]:
 def tables_of(table: TableFindings, margin: float) -> list[Table]:
     """Return the tables of a program: of its configurations, and what its cases cost beside time.
 
+    What their cores could do is one where speeds are known.
+
     How the work was divided is one where threads waited for others.
     """
-    more = [slowdown_table(table), price_table(table)]
+    more = [slowdown_table(table), price_table(table), reach_table(table)]
     if any(waiting(case) for case in table.cases):
         more.append(division_table(table))
     return [*configuration_tables(table, margin), *filter(None, more)]

@@ -34,6 +34,7 @@ from pinstudy.analysis.verdict.costs import (
 )
 from pinstudy.analysis.verdict.data import raw_price, raw_slowdown
 from pinstudy.analysis.verdict.model import CaseFinding, TableFindings, baseline_in
+from pinstudy.analysis.verdict.reach import NoReach, Reach, Share
 from pinstudy.analysis.words.overview import (
     BEST_LABELS,
     LEVERS,
@@ -47,6 +48,17 @@ from pinstudy.analysis.words.overview import (
     reference_of,
     signed_change,
     value_of,
+)
+from pinstudy.analysis.words.reach import (
+    ALL_CORES,
+    EQUAL_SHARES,
+    OF_SERIAL,
+    ONE_THREAD,
+    reach_notes,
+    share_interval,
+    share_text,
+    team_text,
+    why_text,
 )
 from pinstudy.analysis.words.verdict import (
     decision,
@@ -266,6 +278,57 @@ def _waiting(found: Waiting) -> str:
         f"{fixed(100 * found.share, 0)} % of the time ({spread}), {found.slow}-cores "
         f"{fixed(100 * found.slow_share, 0)} %"
     )
+
+
+def reach_table(table: TableFindings) -> Table | None:
+    """Return how much of its cores' speed each case reached; None where nothing tells speeds."""
+    rows = [(case, reach) for case in table.cases for reach in case.reaches]
+    known = [reach for _, reach in rows if isinstance(reach, Reach)]
+    if not known:
+        return None
+    head, identity = _head(table)
+    by_all = any(reach.bound.speeds == "all cores" for reach in known)
+    has_cap = any(reach.equal_shares for reach in known)
+    notes, decimals = Notes(), time_decimals(reach.perfect_s for reach in known)
+    interval = Column("95 % interval", "%")
+    columns = (
+        *head,
+        Column("cores", right=False),
+        *([Column("speeds of", right=False)] * by_all),
+        *(Column("perfect balance", "s"), Column("reached", "%"), interval),
+        *([Column("equal shares", "%"), interval] * has_cap),
+        Column("notes", right=False),
+    )
+
+    def cells(reach: Reach | NoReach) -> list[str]:
+        if isinstance(reach, NoReach):
+            return [NOTHING] * (4 + by_all + 2 * has_cap) + [notes.marker(why_text(reach))]
+        cap = reach.equal_shares
+        shares = [reach.reached, *([cap] * has_cap)]
+        return [
+            team_text(reach),
+            *([reach.bound.speeds] * by_all),
+            fixed(reach.perfect_s, decimals),
+            *(text for share in shares for text in _share_cells(share)),
+            " ".join(map(notes.marker, reach_notes(reach))) or NOTHING,
+        ]
+
+    rendered = tuple((*identity(case), *cells(reach)) for case, reach in rows)
+    of_serial = any(reach.bound.of_serial for reach in known)
+    general = [
+        *(ONE_THREAD, *[OF_SERIAL] * of_serial, *[ALL_CORES] * by_all),
+        *[EQUAL_SHARES] * has_cap,
+    ]
+    return Table(
+        f"{table.title}: how much of what the cores could do was reached",
+        columns,
+        rendered,
+        (*notes.listed(), *(("", text) for text in general)),
+    )
+
+
+def _share_cells(share: Share | None) -> tuple[str, str]:
+    return (share_text(share), share_interval(share)) if share else (NOTHING, NOTHING)
 
 
 def price_table(table: TableFindings) -> Table | None:

@@ -1,0 +1,131 @@
+"""How much of their cores' speed teams reached, in words: a template a code, a line for all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import astuple
+from typing import NamedTuple
+
+from pinstudy.analysis.format.numbers import NOTHING, decimals_left, fixed, in_percent
+from pinstudy.analysis.objectives import TIME
+from pinstudy.analysis.statistics.sample import Interval
+from pinstudy.analysis.verdict.model import CaseFinding, Findings
+from pinstudy.analysis.verdict.reach import NoReach, Reach, Share, Why
+from pinstudy.base.text import one_line
+
+BOUND = "Bound"
+ONE_THREAD = (
+    "reached: the time under perfect balance over the time taken; speeds are those of one thread "
+    "on each kind, which turbo and memory may not leave to a whole team"
+)
+ALL_CORES = (
+    "reached, speeds of all cores: the same, by each core's share of a team on all cores of its "
+    "kind"
+)
+EQUAL_SHARES = (
+    "equal shares: the most that a schedule with equal shares of the work allows (static): the "
+    "slowest kind ends last"
+)
+MAY_MOVE = "threads may move between kinds: the bound is that of the fastest cores they may use"
+OF_SERIAL = "speeds are those of the build without threads"
+ABOVE = (
+    "above 100 %: faster together than one thread's speed says, as where more caches hold the data"
+)
+_WHY: Mapping[Why, str] = {
+    "cores unknown": "not known: the node's file does not tell the cores of its CPUs",
+    "more threads than cores": "not known: more threads than cores, and siblings share a core",
+    "no speed": "not known: no case of one thread on {kinds} (study key `bound`)",
+    "lost": "not known: too many runs were lost{of_kinds}",
+    "out of turn": "not known: not made in turn with the speeds{of_kinds}",
+    "modes": "not known: runs are in several modes, of which none is typical{of_kinds}",
+}
+
+
+def why_text(found: NoReach) -> str:
+    """Return why it is not known what a team reached, as one clause."""
+    kinds = one_line(", ".join(f"{kind}-cores" for kind in found.kinds))
+    return _WHY[found.why].format(kinds=kinds, of_kinds=f" of {kinds}" if kinds else "")
+
+
+def team_text(reach: Reach) -> str:
+    """Return the team's cores: `8 P + 2 E`."""
+    return one_line(" + ".join(f"{n} {kind}" for kind, n in reach.bound.threads.items()))
+
+
+def share_text(share: Share) -> str:
+    """Return a share in per cent; a tenth is the last digit, however narrow its interval is."""
+    return fixed(100 * share.value, _decimals(share.interval))
+
+
+def share_interval(share: Share) -> str:
+    """Return both ends of a share's interval in per cent; nothing where it says next to nothing."""
+    interval = share.interval
+    if interval is None or interval.tells_nothing:
+        return NOTHING
+    return " to ".join(fixed(100 * end, _decimals(interval)) for end in astuple(interval))
+
+
+def _decimals(interval: Interval | None) -> int:
+    return max(0, min(1, decimals_left(100 * interval.half_width))) if interval else 1
+
+
+def reach_notes(reach: Reach) -> Iterator[str]:
+    """Yield what is to be known of a team's numbers."""
+    if not reach.bound.stays:
+        yield MAY_MOVE
+    interval = reach.reached.interval
+    if reach.reached.value > 1 and (interval is None or interval.low > 1):
+        yield ABOVE
+
+
+class _Known(NamedTuple):
+    """A case with what it reached, and the case as a line names it: `mixed-pin of lu x10`."""
+
+    case: CaseFinding
+    reach: Reach
+    name: str
+
+
+def bound_texts(findings: Findings) -> list[str]:
+    """Return how much the fastest cases reached, and what equal shares cap most.
+
+    Speeds are those of one thread.
+    """
+    known = list(_known(findings))
+    fastest: dict[object, _Known] = {}
+    for found in known:
+        configuration = found.case.summary.key.configuration, found.case.summary.key.settings
+        best = fastest.setdefault(configuration, found)
+        if found.case.samples[TIME].centre < best.case.samples[TIME].centre:
+            fastest[configuration] = found
+    if not fastest:
+        return []
+    least = min(fastest.values(), key=lambda found: found.reach.reached.value)
+    most = max(found.reach.reached.value for found in fastest.values())
+    of_least = f"{in_percent(least.reach.reached.value, 2)} %"
+    if len(fastest) == 1:
+        texts = [f"{least.name}, the fastest, reached {of_least} of what its cores could do"]
+    else:
+        texts = [
+            f"the fastest reached {in_percent(least.reach.reached.value, 2)} to "
+            f"{in_percent(most, 2)} % of what their cores could do; least: {least.name}"
+        ]
+    caps = [(found.reach.equal_shares.value, found) for found in known if found.reach.equal_shares]
+    if caps:
+        cap, capped = min(caps, key=lambda item: item[0])
+        texts.append(
+            f"equal shares cap {capped.name} at {in_percent(cap, 2)} %: it reached "
+            f"{in_percent(capped.reach.reached.value, 2)} %"
+        )
+    return texts
+
+
+def _known(findings: Findings) -> Iterator[_Known]:
+    for table in findings.tables:
+        if table.key.region:
+            continue
+        for case in table.cases:
+            reach = next(iter(case.reaches), None)
+            if isinstance(reach, Reach) and reach.bound.speeds == "one thread":
+                team = f"{table.key.app} {table.key.threads_label}"
+                yield _Known(case, reach, one_line(f"{case.full_mapping} of {team}"))
