@@ -17,7 +17,7 @@ from pinstudy.analysis.objectives import ENERGY, OBJECTIVES, TIME, Objective
 from pinstudy.analysis.records.keys import TableKey
 from pinstudy.analysis.records.runs import MADE_ON, good_runs, whole_runs
 from pinstudy.analysis.results.baselines import alone_of, are_in_turn, baselines_of, only_alone
-from pinstudy.analysis.results.bounds import bounds_in, only_speeds
+from pinstudy.analysis.results.bounds import bounds_in
 from pinstudy.analysis.results.case import Case, grouped, objectives_of
 from pinstudy.analysis.results.node_files import kinds_option, node_sheets
 from pinstudy.analysis.results.sources import Results
@@ -101,7 +101,7 @@ def analyze(results: Results, margin: float = MARGIN, baseline: str | None = Non
     unanswered = emulated.union(
         rows[0].key.table
         for rows in by_table
-        if only_alone(rows, pairs) or only_speeds(rows, bounds, with_baseline)
+        if only_alone(rows, pairs) or bounds.only_tell(rows, with_baseline)
     )
     baselines = {
         case_id: base
@@ -114,7 +114,7 @@ def analyze(results: Results, margin: float = MARGIN, baseline: str | None = Non
     comparisons = compare_all(
         differences, margin, question, _across_attempts(cases, baselines, values), look
     )
-    reaches = reaches_of(bounds, values)
+    reaches = reaches_of(bounds.by_case, values)
     found = [
         replace(case, reaches=reaches.get(case.case_id, ()))
         for case in _findings(results, objectives, baselines, values, comparisons)

@@ -13,7 +13,13 @@ from pinstudy.base.errors import ConfigError, Problem, UserError
 from pinstudy.base.text import shown, unknown_word
 from pinstudy.configs.app import MPI_LAUNCHERS, App, Build, schedule_problem
 from pinstudy.configs.decoding import Mistake, Mistakes, Path
-from pinstudy.configs.mapping import UNPINNED, Mapping, never_pins_problem, unknown_mapping
+from pinstudy.configs.mapping import (
+    KIND_OF_SELECTION,
+    UNPINNED,
+    Mapping,
+    never_pins_problem,
+    unknown_mapping,
+)
 from pinstudy.configs.repetitions import Repetitions
 from pinstudy.configs.settings import GOVERNOR, NAMES, SettingFactors, combinations
 from pinstudy.configs.study import MAX_REGIONS, NO_CO_RUNNER, AppChoice, CoRunner, Exclusion, Study
@@ -35,6 +41,7 @@ _OF_AN_ENGINE = {
 _NOT_IN_GUESTS = {
     "prove": "instruments are the node's, and engine is vm",
     "latency": "latency is measured on the node, and engine is vm",
+    "bound": "cores are the node's, and engine is vm",
     "regions": "regions are not measured in guests; write engine: local",
     "co_runners": "co-runners run on the node itself; write engine: local",
     "ranks": "ranks are started on the node itself; write engine: local",
@@ -82,10 +89,13 @@ class Resolver:
             runner.app for runner in co_runners or () if runner
         ]
         self._check_variables(apps)
+        self._check_bound(choices)
         rows = 0
         for choice in choices:
             its_mappings = mappings if choice.mappings is None else choice.mappings
-            rows += self._count_tables(choice) * len(its_mappings)
+            # A case of each core kind may be added to tell its speed.
+            added = len(KIND_OF_SELECTION) if self.data.get("bound") else 0
+            rows += self._count_tables(choice) * (len(its_mappings) + added)
         guests = len(vcpu_mappings) if self.in_guests else 1
         # A table with mistakes is none yet.
         factors = self.data.get("settings")
@@ -121,7 +131,7 @@ class Resolver:
         self._check_engine()
         if not self.in_guests:
             return ()
-        for key in ("prove", "latency"):
+        for key in ("prove", "latency", "bound"):
             if self.data.get(key, False) is not False:
                 self._refuse_in_guests(key, (key,))
         items = self.data.get("vcpu_mappings", ())
@@ -200,6 +210,18 @@ class Resolver:
 
     def _count_tables(self, choice: AppChoice) -> int:
         return prod(map(len, self._table_parts(choice)))
+
+    def _check_bound(self, choices: Collection[AppChoice]) -> None:
+        """Refuse to add cases that tell the speeds of cores where no team is told anything."""
+        teams = (
+            not choice.ranks
+            and max(choice.threads, default=2) > 1
+            and any(build.runtime != "none" for build in choice.builds)
+            for choice in choices
+        )
+        if self.data.get("bound") and choices and not any(teams):
+            message = "no entry of 'apps' has a team of several threads; ranks have no bound"
+            self._mistake(("bound",), message)
 
     def _check_variables(self, apps: Iterable[App]) -> None:
         """Refuse variables of the study that tell an app its thread count."""

@@ -62,6 +62,8 @@ SELECTIONS = {
     "across-kinds": "a P-core and an E-core in turn, or the first two kinds that the node has",
     "across-packages": "a core of one package and a core of the next in turn",
 }
+# Selections of one CPU of each core of a kind.
+KIND_OF_SELECTION = {"pcores": "P", "ecores": "E", "lpecores": "LP-E"}
 # Selections in which threads 2i and 2i + 1 are neighbours.
 PAIRS = ("siblings", "same-cpu", "same-cluster", "across-kinds", "across-packages")
 # The mechanisms that can express each binding, the usual one first: `none` leaves threads to the OS

@@ -42,6 +42,8 @@ LATENCY_PLANS = {
     "representative": "some pairs of each relation: siblings, shared caches, kinds, packages",
     "brief": "every pair within seconds, or some of each relation where that takes longer",
 }
+# What cases are added to tell the speeds of core kinds: those of one thread, or of all their cores.
+SINGLE, LOADED = "single", "loaded"
 RUNTIME_DEFAULT = "runtime-default"
 WAIT_POLICIES = ("active", "passive", RUNTIME_DEFAULT)
 # What programs do where nobody sets OMP_WAIT_POLICY. Any other policy may turn the answer round:
@@ -78,6 +80,12 @@ def _event(text: str) -> str:
     if problem := event_problem(text):
         raise InvalidError(problem)
     return text
+
+
+def _bound(form: bool | str) -> str | None:
+    if isinstance(form, str):
+        return form
+    return SINGLE if form else None
 
 
 def _mebibytes(text: str) -> int:
@@ -397,6 +405,13 @@ class Study:
     [latency](latency.md) is measured before the first run, once a boot. Without it: not measured"""
     prove: bool = False
     """`true`: [instruments are tested](prove.md) before the first run, once a boot"""
+    bound: Annotated[
+        str | None,
+        written(bool, word("bound", (LOADED,)), to=_bound, expected=f"true, false or {LOADED}"),
+    ] = None
+    """`true`: cases of one thread pinned to each core kind are added, which tell
+    [how much is left](bound.md); `loaded`: of teams on all cores of each kind. Without it: cases
+    that the study has tell it"""
     decide: Annotated[Decide | None, NO_KEY] = None
     race: Annotated[Race | None, NO_KEY] = None
     overrides: Annotated[Overrides, NO_KEY] = AS_WRITTEN

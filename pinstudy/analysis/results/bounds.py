@@ -19,11 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pinstudy.analysis.records.files import read_node
+from pinstudy.analysis.records.keys import TableKey
 from pinstudy.analysis.results.case import Case
 from pinstudy.analysis.results.node_files import cpus_of
 from pinstudy.analysis.results.sources import Results
 from pinstudy.base.text import one_line
-from pinstudy.runners.node.topology import KIND_ORDER
+from pinstudy.configs.mapping import KIND_OF_SELECTION
 
 # The speed of a core is that of one thread alone on its kind, or a core's share of a team on all
 # cores of its kind: with as much heat and traffic to memory as a whole kind makes.
@@ -31,8 +32,6 @@ Speeds = Literal["one thread", "all cores"]
 # Why a team has no bound. `no speed`: no case tells the speed of a kind.
 Why = Literal["cores unknown", "more threads than cores", "no speed", "lost"]
 
-# Selections of one CPU of each core of a kind.
-_KIND_OF_SELECTION = dict(zip(("pcores", "ecores", "lpecores"), KIND_ORDER, strict=True))
 # The build without threads, whose speeds serve where a build has no case of one thread.
 SERIAL = "serial"
 # The surest first: a thread that is bound does not move to another core.
@@ -201,7 +200,7 @@ class _Team:
 def _team(case: Case, node: NodeCores) -> _Team | NoBound:
     key = case.key
     threads, cpus = key.table.threads, cpus_of(key.cpus)
-    kind = _KIND_OF_SELECTION.get(key.selection or "")
+    kind = KIND_OF_SELECTION.get(key.selection or "")
     if kind is not None and (not cpus or len(cpus) >= threads):
         return _Team(threads, {kind: max(threads, len(cpus))}, key.binding == "pin")
     if not cpus and key.selection == "all":
@@ -214,16 +213,38 @@ def _team(case: Case, node: NodeCores) -> _Team | NoBound:
     return _Team(threads, cores, key.binding == "pin")
 
 
-def bounds_of(cases: Sequence[Case], node: NodeCores) -> dict[str, tuple[Bound | NoBound, ...]]:
-    """Return the bounds of each team of several threads, or why it has none, by case_id.
+@dataclass(frozen=True)
+class Bounds:
+    """The bounds of teams of several threads, or why they have none, by case_id.
 
     The bound by the speeds of one thread is the first. Of teams on several kinds another one
-    follows where cases on all cores of each are there. There is nothing of results that tell no
-    speed at all, of ranks and guests, and of what runs beside another program.
+    follows where cases on all cores of each are there. `telling` are the case_ids of the
+    references of teams that have mappings which the table of the reference lacks: those that a
+    study adds to tell speeds.
+    """
+
+    by_case: Mapping[str, tuple[Bound | NoBound, ...]] = field(default_factory=dict)
+    telling: frozenset[str] = frozenset()
+
+    def only_tell(self, cases: Iterable[Case], compared: Collection[str]) -> bool:
+        """Return whether a table's cases are there to tell speeds, none `compared` with another."""
+        ids = {case.key.case_id for case in cases}
+        return ids <= self.telling and ids.isdisjoint(compared)
+
+
+def bounds_of(cases: Sequence[Case], node: NodeCores) -> Bounds:
+    """Return the bounds of cases.
+
+    There are none where no case tells a speed, of ranks and guests, and of what runs beside another
+    program.
     """
     teams = {case.key.case_id: _team(case, node) for case in cases if _is_asked(case)}
     known = [case for case in cases if isinstance(teams.get(case.key.case_id), _Team)]
+    mappings: dict[TableKey, set[str]] = {}
+    for case in cases:
+        mappings.setdefault(case.key.table, set()).add(case.key.mapping)
     found: dict[str, list[Bound | NoBound]] = {}
+    telling: set[str] = set()
     for speeds in get_args(Speeds):
         references = _references(known, teams, node, speeds)
         for case in cases:
@@ -231,28 +252,18 @@ def bounds_of(cases: Sequence[Case], node: NodeCores) -> dict[str, tuple[Bound |
             if team is None or case.key.table.threads < 2:
                 continue
             own = references.get(_work(case)) or references.get(_work(case, SERIAL), {})
+            wanted = mappings[case.key.table]
+            telling |= {
+                reference.key.case_id
+                for reference in own.values()
+                if not wanted <= mappings[reference.key.table]
+            }
             bound = _bound(case, team, own, speeds) if own else None
             # What lacks a bound by all cores has one by threads alone, or the reason there.
             if isinstance(bound, Bound) or (bound and speeds == "one thread"):
                 found.setdefault(case.key.case_id, []).append(bound)
-    return {case_id: tuple(bounds) for case_id, bounds in found.items()}
-
-
-def only_speeds(
-    cases: Iterable[Case],
-    bounds: Mapping[str, Sequence[Bound | NoBound]],
-    compared: Collection[str],
-) -> bool:
-    """Return whether all cases of a table tell speeds, and none is `compared` with a baseline."""
-    telling = {
-        reference.key.case_id
-        for of_case in bounds.values()
-        for bound in of_case
-        if isinstance(bound, Bound)
-        for reference in bound.references.values()
-    }
-    ids = {case.key.case_id for case in cases}
-    return ids <= telling and ids.isdisjoint(compared)
+    by_case = {case_id: tuple(bounds) for case_id, bounds in found.items()}
+    return Bounds(by_case, frozenset(telling))
 
 
 def _is_asked(case: Case) -> bool:
@@ -322,7 +333,7 @@ def _bound(
     return Bound(case, speeds, threads, used, team.stays)
 
 
-def bounds_in(results: Results) -> dict[str, tuple[Bound | NoBound, ...]]:
+def bounds_in(results: Results) -> Bounds:
     """Return the bounds of the cases of results, as `bounds_of` does.
 
     There are none of a race, which ends cases by their times, of programs that run as long as they
@@ -330,7 +341,7 @@ def bounds_in(results: Results) -> dict[str, tuple[Bound | NoBound, ...]]:
     """
     cases = [case for case in results.cases if case.key.case_id not in results.fixed_time]
     if results.runs is not None and results.runs.raced:
-        return {}
+        return Bounds()
     if len({(case.key.study, case.key.node_id) for case in cases}) > 1:
-        return {}
+        return Bounds()
     return bounds_of(cases, node_cores(results))

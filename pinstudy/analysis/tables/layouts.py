@@ -20,7 +20,7 @@ from pinstudy.analysis.format.table import Column, Notes, joined
 from pinstudy.analysis.measures import BY_FIELD, OF_KINDS, SHOWN, Measure, Stats
 from pinstudy.analysis.records.metrics import Metric
 from pinstudy.analysis.results.baselines import Alone
-from pinstudy.analysis.results.bounds import Bound
+from pinstudy.analysis.results.bounds import Bound, Speeds
 from pinstudy.analysis.results.case import Case, in_units, metrics_of
 from pinstudy.analysis.tables.footnotes import (
     co_runner_numbers,
@@ -305,19 +305,27 @@ def with_bounds(layout: TableLayout, bounds: Sequence[Bound]) -> TableLayout:
     There is a column of what any of the bounds knows.
     """
     has_cap = any(bound.equal_shares is not None for bound in bounds)
+    speeds = dict.fromkeys(bound.speeds for bound in bounds)
     return replace(
         layout,
         numbers=(*layout.numbers, *[_REACHED] * bool(bounds), *[_EQUAL_SHARES] * has_cap),
         footnotes=(
             *layout.footnotes,
-            *[_on_reached] * bool(bounds),
+            *(
+                partial(_on_reached, speeds=name)
+                for name in dict.fromkeys(bound.speeds for bound in bounds)
+            ),
             *[_on_equal_shares] * has_cap,
         ),
     )
 
 
-def _on_reached(_cases: Sequence[Case]) -> Iterator[str]:
-    yield "reached: of what the cores could do together, by the speed of one thread on each kind"
+def _on_reached(_cases: Sequence[Case], speeds: Speeds) -> Iterator[str]:
+    by = {
+        "one thread": "the speed of one thread on each kind",
+        "all cores": "each core's share of a team on all cores of its kind",
+    }
+    yield f"reached: of what the cores could do together, by {by[speeds]}"
 
 
 def _on_equal_shares(_cases: Sequence[Case]) -> Iterator[str]:

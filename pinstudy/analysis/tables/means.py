@@ -58,7 +58,7 @@ class NodeCases:
     """The results of a node: its cases, and what is to be said of them in every table.
 
     `footnotes` stand under each table; `off` has why the values of some fields are wrong. `bounds`
-    have what teams could do by the speeds of one thread, by case_id.
+    have what teams could do, by case_id.
     """
 
     cases: Sequence[Case]
@@ -112,8 +112,8 @@ def node_of(results: Results) -> NodeCases:
     """Return results as tables take them."""
     bounds = {
         case_id: first
-        for case_id, (first, *_) in bounds_in(results).items()
-        if isinstance(first, Bound) and first.speeds == "one thread"
+        for case_id, (first, *_) in bounds_in(results).by_case.items()
+        if isinstance(first, Bound)
     }
     return NodeCases(results.cases, results.footnotes, results.off, bounds)
 
@@ -327,7 +327,11 @@ def _bound(bound: Bound | None) -> dict[str, object]:
     if bound is None:
         return {}
     cap = bound.equal_shares
-    values: dict[str, object] = {"perfect_s": bound.perfect_s, "reached": bound.reached}
+    values: dict[str, object] = {
+        "bound_by": bound.speeds,
+        "perfect_s": bound.perfect_s,
+        "reached": bound.reached,
+    }
     return values if cap is None else values | {"equal_shares": cap}
 
 

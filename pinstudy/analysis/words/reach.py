@@ -19,8 +19,8 @@ ONE_THREAD = (
     "on each kind, which turbo and memory may not leave to a whole team"
 )
 ALL_CORES = (
-    "reached, speeds of all cores: the same, by each core's share of a team on all cores of its "
-    "kind"
+    "reached, by the speeds of all cores: the same, by each core's share of a team on all cores of "
+    "its kind"
 )
 EQUAL_SHARES = (
     "equal shares: the most that a schedule with equal shares of the work allows (static): the "
@@ -87,10 +87,7 @@ class _Known(NamedTuple):
 
 
 def bound_texts(findings: Findings) -> list[str]:
-    """Return how much the fastest cases reached, and what equal shares cap most.
-
-    Speeds are those of one thread.
-    """
+    """Return how much the fastest cases reached, and what equal shares cap most."""
     known = list(_known(findings))
     fastest: dict[object, _Known] = {}
     for found in known:
@@ -126,6 +123,6 @@ def _known(findings: Findings) -> Iterator[_Known]:
             continue
         for case in table.cases:
             reach = next(iter(case.reaches), None)
-            if isinstance(reach, Reach) and reach.bound.speeds == "one thread":
+            if isinstance(reach, Reach):
                 team = f"{table.key.app} {table.key.threads_label}"
                 yield _Known(case, reach, one_line(f"{case.full_mapping} of {team}"))

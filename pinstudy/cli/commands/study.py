@@ -147,7 +147,8 @@ def _print_row(row: dict[str, Any]) -> None:
     about = duration(row["estimate_s"])
     # Ranks that share all CPUs have one list.
     cpus = " | ".join(dict.fromkeys(row.get("ranks", {}).get("cpus", [row["cpus"]])))
-    say(f"{start}  CPUs {cpus}  about {about} a run")
+    added = f"  added by `{row['added_by']}`" if "added_by" in row else ""
+    say(f"{start}  CPUs {cpus}  about {about} a run{added}")
     say(f"      {row['shell_line']}")
     if "co_runner_shell_line" in row:
         say(f"      beside it: {row['co_runner_shell_line']}")

@@ -32,6 +32,7 @@ from pinstudy.runners.plan.launch import Launch
 from pinstudy.runners.plan.mechanisms import mechanism_of
 from pinstudy.runners.plan.runs import PlannedRun, booted_times, plan_groups
 from pinstudy.runners.plan.selection import CannotMapError, check_balanced
+from pinstudy.runners.plan.speeds import cases_of_speeds
 
 # Returns why a governor and other settings can never be in force on these CPUs, or None.
 SettingsProblem = Callable[[str, Settings, tuple[int, ...]], str | None]
@@ -57,7 +58,8 @@ class Plan:
 
     `programs` has the absolute path of each program by its name. `speeds` are shares of the fastest
     CPU's, to estimate times by; empty where all are alike, or not known. `again` is set where
-    undecided cases alone are repeated.
+    undecided cases alone are repeated. `added` are the case_ids of those that the study's `bound`
+    adds.
     """
 
     study: Study
@@ -67,6 +69,7 @@ class Plan:
     blocks: frozenset[int] | None = None
     speeds: Mapping[int, float] = field(default_factory=dict)
     again: Again | None = None
+    added: frozenset[str] = frozenset()
 
     @cached_property
     def runs(self) -> list[PlannedRun]:
@@ -141,7 +144,7 @@ def make_plan(
     `find_program` returns the path of a program's name or None, `tools` are the installed
     launchers. `emulated` is whether guests would run without KVM. A co-runner that is no case of
     the study by itself becomes one, in a table of its own after all others: what it loses is told
-    from that case.
+    from that case. So do cases that tell the speeds of core kinds, where the study asks for them.
     """
     names = {build.program for choice in study.apps for build in choice.builds}
     names |= {co_runner.build.program for co_runner in study.all_co_runners}
@@ -176,7 +179,20 @@ def make_plan(
     skipped += same
     known = {case.case_id for case in cases} | {item.case_id for item in skipped}
     more, left_out = alone.cases_of_co_runners(known, sum(1 for _ in _rows(study, emulated)))
-    return Plan(study, (*cases, *more), (*skipped, *left_out), programs)
+    cases, skipped = [*cases, *more], [*skipped, *left_out]
+    added: list[Case] = []
+    for wanted in cases_of_speeds(study, topology, cases, [item.case for item in skipped]):
+        excluded = _is_excluded(wanted, [exclusion.factors for exclusion in study.exclude or ()])
+        variables = _variables(study, wanted.app, wanted.build, wanted.mapping)
+        case = replace(wanted, variables=variables)
+        case, problem = _mapped(case, topology, tools, oversubscribe=False)
+        problem = problem or _skip_reason(case, programs, settings_problem)
+        if problem is None and not excluded:
+            added.append(case)
+        elif not excluded:
+            skipped.append(SkippedCase(case, problem or ""))
+    ids = frozenset(case.case_id for case in added)
+    return Plan(study, (*cases, *added), tuple(skipped), programs, added=ids)
 
 
 @dataclass

@@ -12,18 +12,11 @@ from itertools import chain, product, zip_longest
 
 from pinstudy.base.cpulist import format_cpulist, named_cpus
 from pinstudy.base.text import plural
-from pinstudy.configs.mapping import PAIRS, Mapping
+from pinstudy.configs.mapping import KIND_OF_SELECTION, PAIRS, Mapping
 from pinstudy.runners.node.topology import Core, Topology, sharing
 
 _NO_CLUSTERS = "no cores share a cache that others do not"
-_KIND_OF_SELECTION = {
-    "pcores": "P",
-    "ecores": "E",
-    "lpecores": "LP-E",
-    "pcpus": "P",
-    "ecpus": "E",
-    "lpecpus": "LP-E",
-}
+_KIND_OF_SELECTION = {**KIND_OF_SELECTION, "pcpus": "P", "ecpus": "E", "lpecpus": "LP-E"}
 
 
 class CannotMapError(Exception):

@@ -11,7 +11,7 @@ from typing import Any
 from pinstudy.base.cpulist import format_cpulist
 from pinstudy.base.text import plural, team_in_words
 from pinstudy.base.units import duration
-from pinstudy.configs.study import LATENCY_PLANS, IdlePower, Study
+from pinstudy.configs.study import LATENCY_PLANS, LOADED, IdlePower, Study
 from pinstudy.runners.measure.energy.source import measurement_count
 from pinstudy.runners.measure.perf.events import too_many_events
 from pinstudy.runners.plan.case import Case, SkippedCase, case_fields
@@ -137,6 +137,10 @@ class PlanSummary:
             means = LATENCY_PLANS[study.latency]
             lines.append(f"before the runs the latency between CPUs, {means}")
         lines += self._co_runner_lines()
+        if added := len(plan.added):
+            which = "teams on all cores" if study.bound == LOADED else "one thread on a core"
+            more = f"{plural(added, 'case')} more by `bound`: {which} of each kind"
+            lines.append(f"{more}, which tell what other teams could do")
         if sampled := len(plan.sampled_cases):
             lines.append(f"after the runs {plural(sampled, 'case')} once more, under perf c2c")
         return [*lines, self._amount_line()]
@@ -235,6 +239,7 @@ class PlanSummary:
         return (
             case_fields(case)
             | co_runner
+            | ({"added_by": "bound"} if case.case_id in self.plan.added else {})
             | {
                 "number": case.number,
                 "takes_schedule": case.takes_schedule,
