@@ -1,12 +1,14 @@
-"""Ten results that between them have what a study can find, each a folder as `run` leaves it."""
+"""Eleven results that between them have what a study can find, each a folder as `run` leaves it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
+
 from pinstudy.runners.records.disturbances import MIN_SHARE
-from tests.analysis.report.made_results import make_results
+from tests.analysis.report.made_results import DIGEST, make_results, write_node
 from tests.analysis.tables.test_vm_tables import guest
 from tests.analysis.verdict.test_slowdowns import runs as beside_another
 from tests.support.results import (
@@ -18,6 +20,7 @@ from tests.support.results import (
     Study,
     in_table,
     left_out,
+    record,
     spoilt,
     timed,
     without,
@@ -134,7 +137,49 @@ def guests(folder: Path) -> None:
     )
 
 
+def mixed(folder: Path) -> None:
+    """Teams of six and of ten threads with equal shares, and one thread on each kind.
+
+    The speed of an E-core is 0.39 of a P-core's; the team on both takes 5 % more than equal shares
+    allow.
+    """
+    one_p_s, one_e_s = 40.0, 40.0 / 0.39
+    teams = {
+        "pcores-pin": (6, "0,2,4,6,8,10", one_p_s / 6 * 1.06),
+        "cores-pin": (10, "0,2,4,6,8,10,12-15", one_e_s / 10 * 1.05),
+        "unpinned": (10, "0-15", one_e_s / 10 * 0.9),
+    }
+    one = {"pcores-pin": (1, "0", one_p_s), "ecores-pin": (1, "12", one_e_s)}
+    rows = [*teams.items(), *one.items()]
+    rng = np.random.default_rng(4)
+    runs = [
+        record(
+            number,
+            repetition,
+            **{
+                "order": 5 * repetition + number,
+                "started_at": f"2025-03-01T12:{5 * repetition + number:02d}:00Z",
+                "case_id": f"case{number}",
+                "node_digest": DIGEST,
+                "table_number": (6, 10, 1).index(threads) + 1,
+                "threads": threads,
+                "build": "libgomp",
+                "app": "lu",
+                "mapping": mapping,
+                "selection": {"unpinned": "all"}.get(mapping, mapping.partition("-")[0]),
+                "binding": "none" if mapping == "unpinned" else "pin",
+                "cpus": cpus,
+                "elapsed_s": seconds * (1 + 0.004 * float(rng.normal())),
+            },
+        )
+        for repetition in range(1, 11)
+        for number, (mapping, (threads, cpus, seconds)) in enumerate(rows, 1)
+    ]
+    write(folder, runs)
+    write_node(folder)
+
+
 RESULTS: tuple[Callable[[Path], None], ...] = (
     *(hybrid, energy, alike, threads, disturbed),
-    *(lost, modes, ranks, co_runner, guests),
+    *(lost, modes, ranks, co_runner, guests, mixed),
 )

@@ -1,4 +1,4 @@
-"""What users read of ten canonical results, whole: the way to see what a change does to them."""
+"""What users read of eleven canonical results, whole: the way to see what a change does to them."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ OUTPUTS = {
     "ranks": (TABLES, CSV),
     "co_runner": (TABLES, LATEX, CSV),
     "guests": (TABLES, CSV),
+    "mixed": (f"{TABLES} --all", f"{LATEX} --columns time,reached,equal_shares", CSV),
 }
 MARKDOWN = ("energy", "lost")
 # Of a sentence.

@@ -25,6 +25,7 @@ from pinstudy.analysis.results.node_files import cpus_of
 from pinstudy.analysis.results.sources import Results
 from pinstudy.base.text import one_line
 from pinstudy.configs.mapping import KIND_OF_SELECTION
+from pinstudy.runners.node.topology import KIND_ORDER
 
 # The speed of a core is that of one thread alone on its kind, or a core's share of a team on all
 # cores of its kind: with as much heat and traffic to memory as a whole kind makes.
@@ -69,7 +70,7 @@ class NodeCores:
     def among(self, cpus: Iterable[int]) -> dict[str, int]:
         """Return of how many cores of each kind these CPUs are; an SMT sibling is no other core."""
         kinds = [kind for _, kind in {self.of_cpu[cpu] for cpu in cpus}]
-        return {kind: kinds.count(kind) for kind in dict.fromkeys(kinds)}
+        return {kind: kinds.count(kind) for kind in sorted(set(kinds), key=_rank)}
 
 
 def node_cores(results: Results) -> NodeCores:
@@ -101,6 +102,11 @@ def node_cores(results: Results) -> NodeCores:
             if core.kind and cpu in allowed
         }
     )
+
+
+def _rank(kind: str) -> tuple[int, str]:
+    """Return what sorts kinds, best first."""
+    return KIND_ORDER.index(kind) if kind in KIND_ORDER else len(KIND_ORDER), kind
 
 
 @dataclass(frozen=True)

@@ -311,10 +311,7 @@ def with_bounds(layout: TableLayout, bounds: Sequence[Bound]) -> TableLayout:
         numbers=(*layout.numbers, *[_REACHED] * bool(bounds), *[_EQUAL_SHARES] * has_cap),
         footnotes=(
             *layout.footnotes,
-            *(
-                partial(_on_reached, speeds=name)
-                for name in dict.fromkeys(bound.speeds for bound in bounds)
-            ),
+            *(partial(_on_reached, speeds=name) for name in speeds),
             *[_on_equal_shares] * has_cap,
         ),
     )

@@ -31,6 +31,7 @@ from pinstudy.analysis.verdict_text.tables import (
     reach_table,
     slowdown_table,
 )
+from pinstudy.analysis.words import reach
 from pinstudy.analysis.words.verdict import QUESTION, decision_lines, program_notes
 from pinstudy.base.text import plural
 
@@ -116,8 +117,10 @@ def reading_notes(findings: Findings) -> list[str]:
 def outcome_notes(findings: Findings) -> Iterator[str]:
     """Yield what the outcomes and intervals are of, and under what conditions they hold.
 
-    There are none where nothing is compared.
+    What was reached of the cores' speed is told first. Else there are none where nothing is
+    compared.
     """
+    yield from reach.reading_notes(findings)
     if not findings.comparisons:
         return
     found = findings.compared

@@ -50,10 +50,6 @@ from pinstudy.analysis.words.overview import (
     value_of,
 )
 from pinstudy.analysis.words.reach import (
-    ALL_CORES,
-    EQUAL_SHARES,
-    OF_SERIAL,
-    ONE_THREAD,
     reach_notes,
     share_interval,
     share_text,
@@ -287,8 +283,7 @@ def reach_table(table: TableFindings) -> Table | None:
     if not known:
         return None
     head, identity = _head(table)
-    speeds = {reach.bound.speeds for reach in known}
-    by_all = "all cores" in speeds
+    by_all = any(reach.bound.speeds == "all cores" for reach in known)
     has_cap = any(reach.equal_shares for reach in known)
     notes, decimals = Notes(), time_decimals(reach.perfect_s for reach in known)
     interval = Column("95 % interval", "%")
@@ -315,18 +310,11 @@ def reach_table(table: TableFindings) -> Table | None:
         ]
 
     rendered = tuple((*identity(case), *cells(reach)) for case, reach in rows)
-    of_serial = any(reach.bound.of_serial for reach in known)
-    general = [
-        *[ONE_THREAD] * ("one thread" in speeds),
-        *[OF_SERIAL] * of_serial,
-        *[ALL_CORES] * by_all,
-        *[EQUAL_SHARES] * has_cap,
-    ]
     return Table(
         f"{table.title}: how much of what the cores could do was reached",
         columns,
         rendered,
-        (*notes.listed(), *(("", text) for text in general)),
+        notes.listed(),
     )
 
 

@@ -8,28 +8,33 @@ from typing import NamedTuple
 
 from pinstudy.analysis.format.numbers import NOTHING, decimals_left, fixed, in_percent
 from pinstudy.analysis.objectives import TIME
+from pinstudy.analysis.results.bounds import Speeds
 from pinstudy.analysis.statistics.sample import Interval
 from pinstudy.analysis.verdict.model import CaseFinding, Findings
 from pinstudy.analysis.verdict.reach import NoReach, Reach, Share, Why
 from pinstudy.base.text import one_line
 
 BOUND = "Bound"
-ONE_THREAD = (
-    "reached: the time under perfect balance over the time taken; speeds are those of one thread "
-    "on each kind, which turbo and memory may not leave to a whole team"
+_READING = (
+    "reached: the time that a team takes where no core is ever idle (perfect balance) over its own"
 )
-ALL_CORES = (
-    "reached, by the speeds of all cores: the same, by each core's share of a team on all cores of "
-    "its kind"
-)
-EQUAL_SHARES = (
-    "equal shares: the most that a schedule with equal shares of the work allows (static): the "
-    "slowest kind ends last"
+_SPEEDS: Mapping[Speeds, str] = {
+    "one thread": (
+        "speeds of cores: those of one thread alone, which heat and memory may not leave to a team"
+    ),
+    "all cores": (
+        "speeds of all cores: each core's share of a team on all cores of its kind, so that heat "
+        "and memory are in them"
+    ),
+}
+_OF_SERIAL = "speeds of cores: those of the build without threads where a build has no other"
+_EQUAL_SHARES = (
+    "equal shares: the most that an equal share of the work for each thread allows, as under "
+    "schedule(static): the slowest kind ends last"
 )
 MAY_MOVE = "threads may move between kinds: the bound is that of the fastest cores they may use"
-OF_SERIAL = "speeds are those of the build without threads"
 ABOVE = (
-    "above 100 %: faster together than one thread's speed says, as where more caches hold the data"
+    "above 100 %: faster together than these speeds say, as where more caches hold the data"
 )
 _WHY: Mapping[Why, str] = {
     "cores unknown": "not known: the node's file does not tell the cores of its CPUs",
@@ -76,6 +81,20 @@ def reach_notes(reach: Reach) -> Iterator[str]:
     interval = reach.reached.interval
     if reach.reached.value > 1 and (interval is None or interval.low > 1):
         yield ABOVE
+
+
+def reading_notes(findings: Findings) -> Iterator[str]:
+    """Yield what the numbers of these tables are, of those that any table has."""
+    known = [reach for case in findings.cases for reach in case.reaches if isinstance(reach, Reach)]
+    if not known:
+        return
+    yield _READING
+    speeds = {reach.bound.speeds for reach in known}
+    yield from (text for name, text in _SPEEDS.items() if name in speeds)
+    if any(reach.bound.of_serial for reach in known):
+        yield _OF_SERIAL
+    if any(reach.equal_shares for reach in known):
+        yield _EQUAL_SHARES
 
 
 class _Known(NamedTuple):

@@ -103,10 +103,15 @@ def make_results(
     and one failed; with 4 threads `ecores-pin` is left out; the last app has no energy.
     """
     write(folder, _records(apps, threads, repetitions, random.Random(seed), governors))
-    (folder / "nodes").mkdir(exist_ok=True)
-    (folder / "nodes" / f"{DIGEST}.json").write_text(json.dumps(node()))
+    write_node(folder)
     (folder / "study.yaml").write_text(STUDY)
     return folder
+
+
+def write_node(folder: Path) -> None:
+    """Write the node's file into a results folder."""
+    (folder / "nodes").mkdir(exist_ok=True)
+    (folder / "nodes" / f"{DIGEST}.json").write_text(json.dumps(node()))
 
 
 def _records(
