@@ -409,9 +409,8 @@ class Study:
         str | None,
         written(bool, word("bound", (LOADED,)), to=_bound, expected=f"true, false or {LOADED}"),
     ] = None
-    """`true`: cases of one thread pinned to each core kind are added, which tell
-    [how much is left](bound.md); `loaded`: of teams on all cores of each kind. Without it: cases
-    that the study has tell it"""
+    """`true`: adds cases of one thread on each core kind, which tell [how much is left](bound.md);
+    `loaded`: of teams on all of its cores. Without it: none"""
     decide: Annotated[Decide | None, NO_KEY] = None
     race: Annotated[Race | None, NO_KEY] = None
     overrides: Annotated[Overrides, NO_KEY] = AS_WRITTEN

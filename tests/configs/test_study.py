@@ -69,6 +69,16 @@ def test_a_study_holds_the_apps_and_mappings_it_names() -> None:
     assert [mapping.name for mapping in study.mappings] == ["unpinned", "pcores-pin"]
 
 
+def test_a_bound_is_by_one_thread_or_by_all_cores_of_each_kind() -> None:
+    team = ("builds: [libgomp]", "threads: [2]")
+    asked = [study_of(study_with(*team, f"bound: {word}")) for word in ("true", "loaded", "no")]
+
+    assert [study.bound for study in asked] == ["single", "loaded", None]
+    # Cases are added, which makes another study.
+    assert len({study.digest for study in asked}) == 3
+    assert asked[-1].digest == study_of(study_with(*team)).digest
+
+
 @pytest.mark.parametrize(
     ("line", "key", "value"),
     [
@@ -80,6 +90,8 @@ def test_a_study_holds_the_apps_and_mappings_it_names() -> None:
         ("collect", "collect", ("perf", "energy")),
         ("latency: representative", "latency", "representative"),
         ("latency", "latency", None),
+        ("bound: no", "bound", None),
+        ("bound", "bound", None),
         ("idle_power: 10 s", "idle_power", IdlePower(10.0)),
         ("idle_power: {duration: 10 s}", "idle_power", IdlePower(10.0)),
         ("idle_power: {duration: 1.5 min, every: 50}", "idle_power", IdlePower(90.0, 50)),

@@ -309,7 +309,7 @@ def _entries(
         yield OverviewEntry(ONE_FOR_ALL, [text])
     for label, objective in ((FASTEST, TIME), (LEAST_ENERGY, ENERGY)):
         yield OverviewEntry(label, best_texts(answers, results.cases, objective, findings.margin))
-    yield OverviewEntry(BOUND, bound_texts(findings))
+    yield OverviewEntry(BOUND, bound_texts(findings, labels))
     yield OverviewEntry(LOST, lost_texts(lost_of(findings)))
     # Where nothing is compared the decision says why.
     if decisions:

@@ -311,7 +311,7 @@ def reach_table(table: TableFindings) -> Table | None:
 
     rendered = tuple((*identity(case), *cells(reach)) for case, reach in rows)
     return Table(
-        f"{table.title}: how much of what the cores could do was reached",
+        f"{table.title}: reached of what the cores could do",
         columns,
         rendered,
         notes.listed(),

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import astuple
 from typing import NamedTuple
 
+from pinstudy.analysis.findings.glance import ConfigurationKey
 from pinstudy.analysis.format.numbers import NOTHING, decimals_left, fixed, in_percent
 from pinstudy.analysis.objectives import TIME
 from pinstudy.analysis.results.bounds import Speeds
@@ -33,9 +34,7 @@ _EQUAL_SHARES = (
     "schedule(static): the slowest kind ends last"
 )
 MAY_MOVE = "threads may move between kinds: the bound is that of the fastest cores they may use"
-ABOVE = (
-    "above 100 %: faster together than these speeds say, as where more caches hold the data"
-)
+ABOVE = "above 100 %: faster together than these speeds say, as where more caches hold the data"
 _WHY: Mapping[Why, str] = {
     "cores unknown": "not known: the node's file does not tell the cores of its CPUs",
     "more threads than cores": "not known: more threads than cores, and siblings share a core",
@@ -98,16 +97,19 @@ def reading_notes(findings: Findings) -> Iterator[str]:
 
 
 class _Known(NamedTuple):
-    """A case with what it reached, and the case as a line names it: `mixed-pin of lu x10`."""
+    """A case with what it reached, and its name in a line: `mixed-pin of lu x10`."""
 
     case: CaseFinding
     reach: Reach
     name: str
 
 
-def bound_texts(findings: Findings) -> list[str]:
-    """Return how much the fastest cases reached, and what equal shares cap most."""
-    known = list(_known(findings))
+def bound_texts(findings: Findings, labels: Mapping[ConfigurationKey, str]) -> list[str]:
+    """Return how much the fastest cases reached, and what equal shares cap most.
+
+    `labels` are the configurations'.
+    """
+    known = list(_known(findings, labels))
     fastest: dict[object, _Known] = {}
     for found in known:
         configuration = found.case.summary.key.configuration, found.case.summary.key.settings
@@ -136,12 +138,12 @@ def bound_texts(findings: Findings) -> list[str]:
     return texts
 
 
-def _known(findings: Findings) -> Iterator[_Known]:
-    for table in findings.tables:
+def _known(findings: Findings, labels: Mapping[ConfigurationKey, str]) -> Iterator[_Known]:
+    for at, table in enumerate(findings.tables):
         if table.key.region:
             continue
         for case in table.cases:
             reach = next(iter(case.reaches), None)
             if isinstance(reach, Reach):
-                team = f"{table.key.app} {table.key.threads_label}"
-                yield _Known(case, reach, one_line(f"{case.full_mapping} of {team}"))
+                label = labels.get((at, case.governor, None), table.key.app)
+                yield _Known(case, reach, one_line(f"{case.full_mapping} of {label}"))

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pinstudy.base.cpulist import parse_cpulist
+from pinstudy.base.cpulist import format_cpulist, parse_cpulist
 from pinstudy.configs.app import App, Check
 from pinstudy.configs.library import load_study
 from pinstudy.configs.mapping import Mapping
@@ -560,3 +560,58 @@ def test_a_co_runner_runs_alone_only_where_it_stands_beside_a_case() -> None:
     assert [case.app.name for case in made.cases if case.table == 2] == ["other"]
     nothing = beside(pinned(), exclude=(Exclusion(apps=("demo",)),))
     assert not nothing.cases and not nothing.skipped
+
+
+MIXED_PIN = Mapping("mixed-pin", "mixed", "pin")
+
+
+def added(made: Plan) -> list[tuple[int, int, str, int, str]]:
+    """Return table, row, mapping, threads and CPUs of each case that `bound` adds."""
+    return [
+        (case.table, case.number, case.mapping.name, case.threads, format_cpulist(case.cpus))
+        for case in made.cases
+        if case.case_id in made.added
+    ]
+
+
+@pytest.mark.parametrize(
+    ("bound", "threads", "mappings", "expected"),
+    [
+        (None, 8, (MIXED_PIN,), []),
+        ("single", 8, (MIXED_PIN,), [(2, 1, "pcores-pin", 1, "0"), (2, 2, "ecores-pin", 1, "8")]),
+        # Unpinned threads may use every kind, those on P-cores theirs alone.
+        ("single", 8, (UNPINNED,), [(2, 1, "pcores-pin", 1, "0"), (2, 2, "ecores-pin", 1, "8")]),
+        ("single", 8, (PCORES_SET,), [(2, 1, "pcores-pin", 1, "0")]),
+        # One thread has no bound.
+        ("single", 1, (UNPINNED,), []),
+        # A team on all P-cores is there already.
+        ("loaded", 8, (PCORES_PIN, MIXED_PIN), [(2, 1, "ecores-pin", 16, "8-23")]),
+    ],
+)
+def test_cases_that_tell_speeds_are_added_for_each_kind_that_teams_may_use(
+    bound: str | None, threads: int, mappings: tuple[Mapping, ...], expected: list[object]
+) -> None:
+    assert added(plan(demo(threads=threads, mappings=mappings, bound=bound))) == expected
+
+
+def test_added_rows_follow_those_of_their_table_and_settings() -> None:
+    both = AppChoice(DEMO, (LIBGOMP,), (SMALL,), (1, 8), mappings=(UNPINNED, PCORES_PIN))
+    made = plan(study(apps=(both,), governors=GOVERNORS, bound="single"))
+    # Rows #1 to #4 of one thread tell the speed of P-cores under both governors.
+    assert added(made) == [(1, 5, "ecores-pin", 1, "8"), (1, 6, "ecores-pin", 1, "8")]
+    assert [case.governor for case in made.cases[-2:]] == list(GOVERNORS)
+
+
+def test_a_study_s_own_way_to_pin_tells_speeds_and_exclusions_hold() -> None:
+    own = Mapping("by-likwid", "pcores", "pin", "likwid-pin")
+    asked = demo(threads=8, mappings=(own, MIXED_PIN), bound="single")
+    assert [row[2] for row in added(plan(asked))] == ["by-likwid", "ecores-pin"]
+    without = replace(asked, exclude=(Exclusion(threads=(1,), mappings=("ecores-pin",)),))
+    assert [row[2] for row in added(plan(without))] == ["by-likwid"]
+
+
+def test_no_speeds_are_told_of_what_runs_beside_others_or_of_ranks() -> None:
+    assert not beside(pinned(), bound="single").added
+    rank = replace(LIBGOMP, mpi="openmpi")
+    ranks = AppChoice(DEMO, (rank,), (SMALL,), (2,), ranks=(2,))
+    assert not plan(study(apps=(ranks,), bound="single")).added
