@@ -51,11 +51,6 @@ def perfect_s(threads: Mapping[str, int], core_s: Mapping[str, Number]) -> Numbe
     return 1 / sum(rates[1:], start=rates[0])
 
 
-def slowest_kind(threads: Iterable[str], core_s: Mapping[str, float]) -> str:
-    """Return the kind whose threads end last where all have an equal share of the work."""
-    return max(threads, key=lambda kind: core_s[kind])
-
-
 @dataclass(frozen=True)
 class NodeCores:
     """The core and the kind of each CPU; empty where nobody knows. A core has a number."""
@@ -152,7 +147,7 @@ class Bound:
         """The kind for which equal shares wait; None of one kind, and where threads may move."""
         if not self.stays or len(self.threads) == 1:
             return None
-        return slowest_kind(self.threads, self.mean_core_s)
+        return max(self.threads, key=lambda kind: self.mean_core_s[kind])
 
     @property
     def equal_shares(self) -> float | None:
@@ -184,10 +179,6 @@ class _Team:
     threads: int
     cores: Mapping[str, int]
     bound: bool
-
-    @property
-    def kinds(self) -> tuple[str, ...]:
-        return tuple(self.cores)
 
     @property
     def stays(self) -> bool:
@@ -300,7 +291,7 @@ def _references(
         team = teams[case.key.case_id]
         if not isinstance(team, _Team) or len(team.cores) > 1 or not case.time.mean > 0:
             continue
-        (kind,) = team.kinds
+        (kind,) = team.cores
         is_full = team.bound and team.threads == node.counts.get(kind)
         if team.threads == 1 if speeds == "one thread" else is_full:
             found.setdefault(_work(case), {}).setdefault(kind, case)
@@ -322,13 +313,12 @@ def _bound(
     """
     if isinstance(team, NoBound):
         return team
-    lacking = tuple(kind for kind in team.kinds if kind not in references)
-    if lacking:
+    if lacking := tuple(kind for kind in team.cores if kind not in references):
         return NoBound("no speed", lacking)
     if not case.time.mean > 0 or not case.lost.usable:
         return NoBound("lost")
     core_s = {
-        kind: references[kind].time.mean * references[kind].key.table.threads for kind in team.kinds
+        kind: references[kind].time.mean * references[kind].key.table.threads for kind in team.cores
     }
     threads = team.fastest(core_s)
     used = {kind: references[kind] for kind in threads}
@@ -345,9 +335,7 @@ def bounds_in(results: Results) -> Bounds:
     There are none of a race, which ends cases by their times, of programs that run as long as they
     are told, and of results of several nodes or studies.
     """
-    cases = [case for case in results.cases if case.key.case_id not in results.fixed_time]
-    if results.runs is not None and results.runs.raced:
-        return Bounds()
-    if len({(case.key.study, case.key.node_id) for case in cases}) > 1:
-        return Bounds()
-    return bounds_of(cases, node_cores(results))
+    raced, fixed = results.runs is not None and results.runs.raced, results.fixed_time
+    cases = [case for case in results.cases if case.key.case_id not in fixed]
+    sources = {(case.key.study, case.key.node_id) for case in cases}
+    return Bounds() if raced or len(sources) > 1 else bounds_of(cases, node_cores(results))

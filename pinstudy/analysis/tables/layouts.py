@@ -20,7 +20,7 @@ from pinstudy.analysis.format.table import Column, Notes, joined
 from pinstudy.analysis.measures import BY_FIELD, OF_KINDS, SHOWN, Measure, Stats
 from pinstudy.analysis.records.metrics import Metric
 from pinstudy.analysis.results.baselines import Alone
-from pinstudy.analysis.results.bounds import Bound, Speeds
+from pinstudy.analysis.results.bounds import Bound
 from pinstudy.analysis.results.case import Case, in_units, metrics_of
 from pinstudy.analysis.tables.footnotes import (
     co_runner_numbers,
@@ -35,8 +35,6 @@ from pinstudy.configs.settings import CURRENT
 LayoutName = Literal["short", "full", "published"]
 
 _RATIO_DECIMALS = 3
-# Of a share in per cent.
-_SHARE_DECIMALS = 1
 
 NOT_AVAILABLE = "n/a"
 # More are those of a computer's sixteen digits, and rounded.
@@ -225,7 +223,7 @@ def _of_bound(share_of: Callable[[Bound], float | None]) -> Write:
     def write(case: Case, page: Page) -> str:
         bound = page.bounds.get(case.key.case_id)
         share = share_of(bound) if bound else None
-        return NOTHING if share is None else fixed(100 * share, _SHARE_DECIMALS)
+        return NOTHING if share is None else fixed(100 * share, 1)
 
     return write
 
@@ -304,29 +302,13 @@ def with_bounds(layout: TableLayout, bounds: Sequence[Bound]) -> TableLayout:
 
     There is a column of what any of the bounds knows.
     """
+    if not bounds:
+        return layout
     has_cap = any(bound.equal_shares is not None for bound in bounds)
-    speeds = dict.fromkeys(bound.speeds for bound in bounds)
-    return replace(
-        layout,
-        numbers=(*layout.numbers, *[_REACHED] * bool(bounds), *[_EQUAL_SHARES] * has_cap),
-        footnotes=(
-            *layout.footnotes,
-            *(partial(_on_reached, speeds=name) for name in speeds),
-            *[_on_equal_shares] * has_cap,
-        ),
-    )
-
-
-def _on_reached(_cases: Sequence[Case], speeds: Speeds) -> Iterator[str]:
-    by = {
-        "one thread": "the speed of one thread on each kind",
-        "all cores": "each core's share of a team on all cores of its kind",
-    }
-    yield f"reached: of what the cores could do together, by {by[speeds]}"
-
-
-def _on_equal_shares(_cases: Sequence[Case]) -> Iterator[str]:
-    yield "equal shares: the most that an equal share of the work for each thread allows"
+    columns = (*layout.numbers, _REACHED, *[_EQUAL_SHARES] * has_cap)
+    speeds = " or of ".join(dict.fromkeys(bound.speeds for bound in bounds))
+    note = f"reached, equal shares: of what the cores could do, by the speed of {speeds} of a kind"
+    return replace(layout, numbers=columns, footnotes=(*layout.footnotes, lambda _: [note]))
 
 
 def _numbers(*only_with: str) -> tuple[Written, ...]:

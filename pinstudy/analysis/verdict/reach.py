@@ -11,7 +11,7 @@ method), and degrees of freedom are Welch's and Satterthwaite's.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -81,17 +81,10 @@ def reaches_of(
     }
 
 
-@dataclass(frozen=True)
-class _Runs:
-    """The log times of a team and of what tells the speeds of its kinds.
-
-    Arrays have one length where the values at each position are of one block: `units` numbers its
-    boot or day, and is None without common blocks.
-    """
-
-    team: Array
-    kinds: Mapping[str, Array]
-    units: NDArray[np.intp] | None
+# The difference of a log ratio that changes so much with the log time of each kind, and of TEAM;
+# None where no deviation is known.
+_Combine = Callable[[float, Mapping[str, float]], Difference | None]
+_TEAM = ""
 
 
 def _reach(bound: Bound, values: Mapping[str, Values]) -> Reach | NoReach:
@@ -102,83 +95,80 @@ def _reach(bound: Bound, values: Mapping[str, Values]) -> Reach | NoReach:
         return _by_means(bound)
     if away := tuple(kind for kind, own in speeds.items() if not are_in_turn(own.made, team.made)):
         return NoReach("out of turn", away)
-    runs = _runs(team, speeds)
-    if runs is None:
-        return NoReach("modes")
-    core_s = bound.core_s({kind: typical(own.measured(TIME)) for kind, own in speeds.items()})
-    return _shares(bound, core_s, typical(team.measured(TIME)), runs)
-
-
-def _runs(team: Values, speeds: Mapping[str, Values]) -> _Runs | None:
-    """Return the runs, in common blocks if there are any; None where modes hide what is typical."""
+    typical_s = {kind: typical(own.measured(TIME)) for kind, own in speeds.items()}
+    core_s = bound.core_s(typical_s)
     together = in_common_blocks([team, *speeds.values()], TIME)
     if together is not None:
-        (log_team, *log_speeds), units = together
-        ratios = [within_units(log_team - logs, units) for logs in log_speeds]
-        kinds = dict(zip(speeds, log_speeds, strict=True))
-        return None if any(map(modes_of, ratios)) else _Runs(log_team, kinds, units)
-    every = [own.logs(TIME) for own in (team, *speeds.values())]
-    if any(modes_of(within_units(*own)) for own in every):
-        return None
-    return _Runs(every[0][0], {kind: own.logs(TIME)[0] for kind, own in speeds.items()}, None)
+        (log_team, *logs), units = together
+        if any(modes_of(within_units(log_team - log_s, units)) for log_s in logs):
+            return NoReach("modes")
+        return _in_blocks(bound, core_s, log_team, dict(zip(speeds, logs, strict=True)), units)
+    every = {_TEAM: team, **speeds}
+    if any(modes_of(within_units(*own.logs(TIME))) for own in every.values()):
+        return NoReach("modes")
+    samples = {name: own.logs(TIME)[0] for name, own in every.items()}
+    few = min(map(len, samples.values())) < 2
+
+    def combined(log_ratio: float, weights: Mapping[str, float]) -> Difference | None:
+        terms = [(weight, samples[name]) for name, weight in weights.items()]
+        return None if few else Difference.of_weighted(log_ratio, terms)
+
+    return _added_up(bound, core_s, typical(team.measured(TIME)), combined)
 
 
-def _shares(bound: Bound, core_s: Mapping[str, float], team_s: float, runs: _Runs) -> Reach:
-    """Return what was reached; `core_s` and `team_s` are typical times, in seconds."""
-    perfect, slowest = perfect_s(bound.threads, core_s), bound.slowest
-    equal_s = core_s[slowest] / bound.count if slowest else math.nan
-    if min(len(logs) for logs in (runs.team, *runs.kinds.values())) < 2:
-        cap = Share(perfect / equal_s) if slowest else None
-        return Reach(bound, perfect, Share(perfect / team_s), cap)
-    if runs.units is None:
-        weights = _weights(bound, core_s)
-        kinds = [(weights[kind], logs) for kind, logs in runs.kinds.items()]
-        reached = Difference.of_weighted(math.log(perfect / team_s), [*kinds, (-1.0, runs.team)])
-        cap_found = None
-        if slowest:
-            of_cap = [(weights[k] - (k == slowest), logs) for k, logs in runs.kinds.items()]
-            cap_found = Difference.of_weighted(math.log(perfect / equal_s), of_cap)
-    else:
-        blocks_s = bound.core_s({kind: np.exp(logs) for kind, logs in runs.kinds.items()})
-        log_perfect = np.log(perfect_s(bound.threads, blocks_s))
-        reached = Difference.of_pairs(log_perfect, runs.team, runs.units)
-        cap_found = None
-        if slowest:
-            log_equal = np.log(blocks_s[slowest] / bound.count)
-            cap_found = Difference.of_pairs(log_perfect, log_equal, runs.units)
-    return Reach(bound, perfect, _share(reached), _share(cap_found) if cap_found else None)
+def _in_blocks(
+    bound: Bound,
+    core_s: Mapping[str, float],
+    log_team: Array,
+    log_kinds: Mapping[str, Array],
+    units: NDArray[np.intp],
+) -> Reach:
+    """Return what was reached by runs whose log times at each position are of one block.
+
+    `core_s` are typical times; `units` numbers each block's boot or day.
+    """
+    blocks_s = bound.core_s({kind: np.exp(log_s) for kind, log_s in log_kinds.items()})
+    log_perfect = np.log(perfect_s(bound.threads, blocks_s))
+    reached = Difference.of_pairs(log_perfect, log_team, units)
+    cap = None
+    if bound.slowest is not None:
+        log_equal = np.log(blocks_s[bound.slowest] / bound.count)
+        found = Difference.of_pairs(log_perfect, log_equal, units)
+        cap = Share(found.ratio, found)
+    return Reach(bound, perfect_s(bound.threads, core_s), Share(reached.ratio, reached), cap)
 
 
-def _share(difference: Difference) -> Share:
-    return Share(difference.ratio, difference)
-
-
-def _weights(bound: Bound, core_s: Mapping[str, float]) -> dict[str, float]:
-    """Return the share of the team's speed that each kind has."""
+def _added_up(bound: Bound, core_s: Mapping[str, float], team_s: float, combine: _Combine) -> Reach:
+    """Return what was reached where the errors of the cases add up; times are in seconds."""
     perfect = perfect_s(bound.threads, core_s)
-    return {kind: count / core_s[kind] * perfect for kind, count in bound.threads.items()}
+    # Of the team's speed each kind has such a share.
+    weights = {kind: count / core_s[kind] * perfect for kind, count in bound.threads.items()}
+    reached = perfect / team_s
+    found = Share(reached, combine(math.log(reached), {**weights, _TEAM: -1.0}))
+    if bound.slowest is None:
+        return Reach(bound, perfect, found, None)
+    cap = perfect * bound.count / core_s[bound.slowest]
+    of_cap = weights | {bound.slowest: weights[bound.slowest] - 1}
+    return Reach(bound, perfect, found, Share(cap, combine(math.log(cap), of_cap)))
 
 
 def _by_means(bound: Bound) -> Reach | NoReach:
     """Return what was reached by means and deviations, as of a publication or a card."""
-    cases = [bound.case, *bound.references.values()]
-    if any(case.circumstances.out_of_turn for case in cases):
+    every = {_TEAM: bound.case, **bound.references}
+    if any(case.circumstances.out_of_turn for case in every.values()):
         return NoReach("out of turn")
-    if any(TIME in case.circumstances.unclear for case in cases):
+    if any(TIME in case.circumstances.unclear for case in every.values()):
         return NoReach("modes")
-    own = published_of(bound.case.time)
-    kinds = {kind: published_of(case.time) for kind, case in bound.references.items()}
-    weights, cap = _weights(bound, bound.mean_core_s), bound.equal_shares
-    terms = [(weights[kind], known) for kind, known in kinds.items() if known]
-    if own is None or len(terms) < len(kinds):
-        equal = None if cap is None else Share(cap)
-        return Reach(bound, bound.perfect_s, Share(bound.reached), equal)
-    reached = Difference.of_weighted_summaries(math.log(bound.reached), [*terms, (-1.0, own)])
-    equal = None
-    if cap is not None:
-        of_cap = [(weights[k] - (k == bound.slowest), known) for k, known in kinds.items() if known]
-        equal = _share(Difference.of_weighted_summaries(math.log(cap), of_cap))
-    return Reach(bound, bound.perfect_s, _share(reached), equal)
+    found = {name: published_of(case.time) for name, case in every.items()}
+    known = {name: numbers for name, numbers in found.items() if numbers}
+
+    def combined(log_ratio: float, weights: Mapping[str, float]) -> Difference | None:
+        if len(known) < len(found):
+            return None
+        terms = [(weight, known[name]) for name, weight in weights.items()]
+        return Difference.of_weighted_summaries(log_ratio, terms)
+
+    return _added_up(bound, bound.mean_core_s, bound.case.time.mean, combined)
 
 
 def raw_reach(reach: Reach | NoReach) -> dict[str, Any]:
