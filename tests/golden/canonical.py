@@ -170,6 +170,8 @@ def mixed(folder: Path) -> None:
                 "binding": "none" if mapping == "unpinned" else "pin",
                 "cpus": cpus,
                 "elapsed_s": seconds * (1 + 0.004 * float(rng.normal())),
+                # A P-core is done after 0.39 of the time.
+                "waited": {"P": 0.61, "E": 0.01} if mapping == "cores-pin" else None,
             },
         )
         for repetition in range(1, 11)

@@ -307,7 +307,8 @@ def with_bounds(layout: TableLayout, bounds: Sequence[Bound]) -> TableLayout:
     has_cap = any(bound.equal_shares is not None for bound in bounds)
     columns = (*layout.numbers, _REACHED, *[_EQUAL_SHARES] * has_cap)
     speeds = " or of ".join(dict.fromkeys(bound.speeds for bound in bounds))
-    note = f"reached, equal shares: of what the cores could do, by the speed of {speeds} of a kind"
+    names = "reached, equal shares" if has_cap else "reached"
+    note = f"{names}: of what the cores could do, by the speed of {speeds} of a kind"
     return replace(layout, numbers=columns, footnotes=(*layout.footnotes, lambda _: [note]))
 
 

@@ -296,7 +296,7 @@ def reach_table(table: TableFindings) -> Table | None:
         Column("notes", right=False),
     )
 
-    def cells(reach: Reach | NoReach) -> list[str]:
+    def cells(case: CaseFinding, reach: Reach | NoReach) -> list[str]:
         if isinstance(reach, NoReach):
             return [NOTHING] * (4 + by_all + 2 * has_cap) + [notes.marker(why_text(reach))]
         cap = reach.equal_shares
@@ -306,10 +306,10 @@ def reach_table(table: TableFindings) -> Table | None:
             *([reach.bound.speeds] * by_all),
             fixed(reach.perfect_s, decimals),
             *(text for share in shares for text in _share_cells(share)),
-            " ".join(map(notes.marker, reach_notes(reach))) or NOTHING,
+            " ".join(map(notes.marker, reach_notes(reach, waiting(case)))) or NOTHING,
         ]
 
-    rendered = tuple((*identity(case), *cells(reach)) for case, reach in rows)
+    rendered = tuple((*identity(case), *cells(case, reach)) for case, reach in rows)
     return Table(
         f"{table.title}: reached of what the cores could do",
         columns,

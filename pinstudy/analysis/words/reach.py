@@ -11,6 +11,7 @@ from pinstudy.analysis.format.numbers import NOTHING, decimals_left, fixed, in_p
 from pinstudy.analysis.objectives import TIME
 from pinstudy.analysis.results.bounds import Speeds
 from pinstudy.analysis.statistics.sample import Interval
+from pinstudy.analysis.verdict.costs import Waiting
 from pinstudy.analysis.verdict.model import CaseFinding, Findings
 from pinstudy.analysis.verdict.reach import NoReach, Reach, Share, Why
 from pinstudy.base.text import one_line
@@ -73,10 +74,12 @@ def _decimals(interval: Interval | None) -> int:
     return max(0, min(1, decimals_left(100 * interval.half_width))) if interval else 1
 
 
-def reach_notes(reach: Reach) -> Iterator[str]:
-    """Yield what is to be known of a team's numbers."""
+def reach_notes(reach: Reach, waited: Waiting | None) -> Iterator[str]:
+    """Yield what is to be known of a team's numbers, and who waited for whom, if any did."""
     if not reach.bound.stays:
         yield MAY_MOVE
+    if waited is not None:
+        yield f"{waited.fast}-cores waited for {waited.slow}-cores"
     interval = reach.reached.interval
     if reach.reached.value > 1 and (interval is None or interval.low > 1):
         yield ABOVE
