@@ -101,9 +101,10 @@ class Plan:
         # How often all cases are run, and until when, is no longer asked.
         study = replace(self.study, repetitions=most, decide=None)
         cases = tuple(case for case in self.cases if case.case_id in last)
-        blocks = frozenset(range(made + 1, most + 1))
+        blocks, added = frozenset(range(made + 1, most + 1)), self.added.intersection(last)
+        again = Again(last, made, look)
         return replace(
-            self, study=study, cases=cases, skipped=(), blocks=blocks, again=Again(last, made, look)
+            self, study=study, cases=cases, skipped=(), blocks=blocks, again=again, added=added
         )
 
     @property

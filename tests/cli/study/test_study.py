@@ -168,6 +168,26 @@ def test_plan_touches_nothing(folder: Path) -> None:
     assert "LC_ALL=C OMP_NUM_THREADS=1" in done.stdout
 
 
+def test_the_plan_says_which_cases_a_bound_adds(folder: Path) -> None:
+    builds = {"omp": {"program": "/bin/sleep", "runtime": "libgomp"}}
+    write_app(folder, "team", "", NAPS, builds=builds)
+    apps = [{"app": "team", "builds": "omp", "sizes": "short", "threads": 4}]
+    write_study(folder, "left", "", "", apps=apps, mappings="mixed-pin", bound=True)
+    node = str(build_tree(folder / "node", "i9-14900k-noht"))
+
+    done = pinstudy(folder, "plan", "left.yaml", "--sysroot", node, status=0)
+    assert done.stdout.count("a run  added by `bound`\n") == 2
+    assert "2 cases more by `bound`: one thread on a core of each kind, which" in done.stdout
+
+    as_data = pinstudy(folder, "plan", "left.yaml", "--sysroot", node, "--json", status=0)
+    rows = [row for table in json.loads(as_data.stdout)["tables"] for row in table["rows"]]
+    assert [(row["mapping"], row["cpus"], row.get("added_by")) for row in rows] == [
+        ("mixed-pin", "0-1,8-9", None),
+        ("pcores-pin", "0", "bound"),
+        ("ecores-pin", "8", "bound"),
+    ]
+
+
 def test_a_full_disk_stops_with_one_line(folder: Path) -> None:
     results = folder / "results"
     results.mkdir()
