@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import astuple
-from typing import NamedTuple
 
 from pinstudy.analysis.findings.glance import ConfigurationKey
 from pinstudy.analysis.format.numbers import NOTHING, decimals_left, fixed, in_percent
-from pinstudy.analysis.objectives import TIME
 from pinstudy.analysis.results.bounds import Speeds
 from pinstudy.analysis.statistics.sample import Interval
 from pinstudy.analysis.verdict.costs import Waiting
-from pinstudy.analysis.verdict.model import CaseFinding, Findings
+from pinstudy.analysis.verdict.model import Findings
 from pinstudy.analysis.verdict.reach import NoReach, Reach, Share, Why
 from pinstudy.base.text import one_line
 
@@ -99,54 +97,38 @@ def reading_notes(findings: Findings) -> Iterator[str]:
         yield _EQUAL_SHARES
 
 
-class _Known(NamedTuple):
-    """A case with what it reached, and its name in a line: `mixed-pin of lu x10`."""
-
-    case: CaseFinding
-    reach: Reach
-    name: str
-
-
 def bound_texts(findings: Findings, labels: Mapping[ConfigurationKey, str]) -> list[str]:
-    """Return how much the fastest cases reached, and what equal shares cap most.
+    """Return how much teams on several kinds reached, and what equal shares cap; none of others.
 
-    `labels` are the configurations'.
+    How a team on one kind scales is what the levers tell. `labels` are the configurations'.
     """
-    known = list(_known(findings, labels))
-    fastest: dict[object, _Known] = {}
-    for found in known:
-        configuration = found.case.summary.key.configuration, found.case.summary.key.settings
-        best = fastest.setdefault(configuration, found)
-        if found.case.samples[TIME].centre < best.case.samples[TIME].centre:
-            fastest[configuration] = found
-    if not fastest:
+    known = list(_on_several_kinds(findings, labels))
+    if not known:
         return []
-    least = min(fastest.values(), key=lambda found: found.reach.reached.value)
-    most = max(found.reach.reached.value for found in fastest.values())
-    of_least = f"{in_percent(least.reach.reached.value, 2)} %"
-    if len(fastest) == 1:
-        texts = [f"{least.name}, the fastest, reached {of_least} of what its cores could do"]
-    else:
+    shares = {name: reach.reached.value for name, reach in known}
+    least = min(shares, key=lambda name: shares[name])
+    low, high = (in_percent(share, 2) for share in (shares[least], max(shares.values())))
+    texts = [f"{least} reached {low} % of what its cores could do"]
+    if len(shares) > 1:
         texts = [
-            f"the fastest reached {in_percent(least.reach.reached.value, 2)} to "
-            f"{in_percent(most, 2)} % of what their cores could do; least: {least.name}"
+            f"teams on several kinds reached {low} to {high} % of what their cores could do",
+            f"least: {least}",
         ]
-    caps = [(found.reach.equal_shares.value, found) for found in known if found.reach.equal_shares]
+    caps = {name: cap.value for name, reach in known if (cap := reach.equal_shares)}
     if caps:
-        cap, capped = min(caps, key=lambda item: item[0])
-        texts.append(
-            f"equal shares cap {capped.name} at {in_percent(cap, 2)} %: it reached "
-            f"{in_percent(capped.reach.reached.value, 2)} %"
-        )
+        name = min(caps, key=lambda name: caps[name])
+        capped = "it" if name == least else name
+        texts.append(f"equal shares cap {capped} at {in_percent(caps[name], 2)} %")
     return texts
 
 
-def _known(findings: Findings, labels: Mapping[ConfigurationKey, str]) -> Iterator[_Known]:
+def _on_several_kinds(
+    findings: Findings, labels: Mapping[ConfigurationKey, str]
+) -> Iterator[tuple[str, Reach]]:
+    """Yield each team by its name in a line, `mixed-pin of lu x10`, with what it reached."""
     for at, table in enumerate(findings.tables):
-        if table.key.region:
-            continue
         for case in table.cases:
             reach = next(iter(case.reaches), None)
-            if isinstance(reach, Reach):
+            if isinstance(reach, Reach) and len(reach.bound.threads) > 1 and not table.key.region:
                 label = labels.get((at, case.governor, None), table.key.app)
-                yield _Known(case, reach, one_line(f"{case.full_mapping} of {label}"))
+                yield one_line(f"{case.full_mapping} of {label}"), reach
