@@ -19,9 +19,9 @@ pytestmark = pytest.mark.vnode
 
 SOURCE = Path(__file__).parents[2] / "vnode" / "guest" / "paced.c"
 TWO_OF_EACH = Shape(p=2, e=2, smt=False)
-MOST_ATTEMPTS = 4
+MOST_ATTEMPTS = 6
 # The study's loop on a core of each kind, in seconds.
-P_S, E_S = 2400 * 0.0025, 2400 * 0.005
+P_S, E_S = 4000 * 0.0025, 4000 * 0.005
 
 
 def test_bounds_are_those_of_the_speeds_that_the_node_has(guests: Guests, tmp_path: Path) -> None:
@@ -34,15 +34,17 @@ def test_bounds_are_those_of_the_speeds_that_the_node_has(guests: Guests, tmp_pa
     node.shell(f"cp {program} {KEPT}")
 
     # Now and then the host stalls a thread before it is bound, whose run then proves nothing.
+    bounds: dict[str, dict[str, Any]] = {}
     for attempt in range(MOST_ATTEMPTS):
         node.shell(f"rm -rf {RESULTS}/bound")
         with without_pandas(node):
             ended = pinstudy(node, *study("bound"))
         assert ended.status == 0, ended
-        bounds = _bounds(packed_results(node, "bound"), tmp_path / str(attempt))
+        found = _bounds(packed_results(node, "bound"), tmp_path / str(attempt))
+        bounds = found | {name: bound for name, bound in bounds.items() if "missing" not in bound}
         if not any("missing" in bound for bound in bounds.values()):
             break
-    # Two cores of each kind: 1 / (2 / 6 s + 2 / 12 s); a quarter of the work takes an E-core 3 s.
+    # Two cores of each kind: 1 / (2 / 10 s + 2 / 20 s); a quarter of the work takes an E-core 5 s.
     perfect_s = 1 / (2 / P_S + 2 / E_S)
     cap = perfect_s / (E_S / 4)
     for schedule, reached in (("static", cap), ("dynamic", 1.0)):
