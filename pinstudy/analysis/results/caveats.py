@@ -14,7 +14,7 @@ import pandas as pd
 from pinstudy.analysis.format.numbers import in_percent
 from pinstudy.analysis.format.table import Column, Table, joined
 from pinstudy.analysis.records.files import is_digest, node_problem, read_node
-from pinstudy.analysis.records.gathered import SettingsSeen
+from pinstudy.analysis.records.gathered import SettingsSeen, Values
 from pinstudy.analysis.records.keys import BY_KVM, EMULATED
 from pinstudy.analysis.records.metrics import MAX_METRICS
 from pinstudy.analysis.records.runs import MADE_ON, Runs, good_runs
@@ -29,8 +29,9 @@ from pinstudy.runners.records.node_file import NodeFile
 from pinstudy.runners.records.settings_of_runs import (
     BATTERY,
     GOVERNOR,
+    NOTED_SCHEDULING,
     POWER_SUPPLY,
-    SCHEDULING,
+    SWITCHED,
     PowerSupply,
 )
 from pinstudy.runners.records.status import OK
@@ -146,6 +147,8 @@ def _unlike_runs(runs: Runs, folder: Path) -> Iterator[str]:
         yield f"runs of a row inherited unlike variables: {changes}"
     if moved := _moved(runs.settings):
         yield f"settings that were not the same in all runs of a row: {first_of(moved, _MAX_MOVED)}"
+    if switched := list(_switched(runs.settings)):
+        yield f"settings that were not the same for all rows: {first_of(switched, _MAX_MOVED)}"
 
 
 def _environments(frame: pd.DataFrame, folder: Path) -> str:
@@ -166,15 +169,35 @@ def _environments(frame: pd.DataFrame, folder: Path) -> str:
 def _moved(settings: SettingsSeen) -> list[str]:
     """Return each setting that had several values in the runs of a case, with the attempts.
 
-    Governor, scheduler and power supply have notes of their own.
+    Governor, two of the scheduler's and power supply have notes of their own.
     """
     moved = {
-        f"{name} {joined(_in_attempts(*value) for value in values.items())}": None
+        f"{name} {_by_attempt(values)}": None
         for of_case in settings
         for name, values in of_case.items()
-        if len(values) > 1 and name not in (GOVERNOR, POWER_SUPPLY, *SCHEDULING.values())
+        if len(values) > 1 and name not in (GOVERNOR, POWER_SUPPLY, *NOTED_SCHEDULING)
     }
     return list(moved)
+
+
+def _switched(settings: SettingsSeen) -> Iterator[str]:
+    """Yield each setting that somebody switched between attempts which made other cases.
+
+    One that had several values within an attempt was switched by the study itself.
+    """
+    for name in SWITCHED:
+        found: dict[str, list[object]] = {}
+        for of_case in settings:
+            if len(values := of_case.get(name, {})) == 1:
+                value, attempts = next(iter(values.items()))
+                found[value] = [*dict.fromkeys([*found.get(value, []), *attempts])]
+        everywhere = [attempt for attempts in found.values() for attempt in attempts]
+        if len(found) > 1 and len(set(everywhere)) == len(everywhere):
+            yield f"{name} {_by_attempt(found)}"
+
+
+def _by_attempt(values: Values) -> str:
+    return joined(_in_attempts(*value) for value in values.items())
 
 
 def _in_attempts(value: str, attempts: Iterable[object]) -> str:

@@ -8,6 +8,9 @@ With dynamic EPP, amd-pstate itself moves the EPP when the node goes from mains 
 another platform profile. Linux 7.1 and 7.2 have a switch for all CPUs, and refuse other EPPs while
 it is on; from 7.3 on it is an EPP of a policy, and writing another one ends it (amd-pstate.rst,
 "Dynamic energy performance profile"; drivers/cpufreq/amd-pstate.c since commit b7294b627598).
+
+Where heat or power limit an AMD CPU, its firmware first lowers frequencies to each CPU's floor,
+which Linux tells from 7.1 on (amd-pstate.rst, "amd_pstate_floor_freq").
 """
 
 from __future__ import annotations
@@ -43,6 +46,7 @@ _LIMITS = {
     "max_khz": "scaling_max_freq",
     "highest_khz": "cpuinfo_max_freq",
     "base_khz": "base_frequency",
+    "floor_khz": "amd_pstate_floor_freq",
 }
 
 EPP_IS_DYNAMIC = f"amd-pstate's {DYNAMIC_EPP} moves it ({PINSTUDY} doctor says what turns it off)"
@@ -52,8 +56,9 @@ EPP_IS_DYNAMIC = f"amd-pstate's {DYNAMIC_EPP} moves it ({PINSTUDY} doctor says w
 class Policy:
     """CPUs that are scaled together, and how. Frequencies are in kHz.
 
-    `min_khz` and `max_khz` are the limits in force, `highest_khz` is that of the hardware. A value
-    that could not be read is None, with its reason in `unavailable`.
+    `min_khz` and `max_khz` are the limits in force, `highest_khz` is that of the hardware,
+    `floor_khz` what firmware lowers frequencies to first. A value that could not be read is None,
+    with its reason in `unavailable`.
     """
 
     name: str
@@ -66,6 +71,7 @@ class Policy:
     max_khz: int | None
     highest_khz: int | None
     base_khz: int | None
+    floor_khz: int | None = None
     unavailable: dict[str, str] = field(default_factory=dict)
 
 
@@ -120,10 +126,10 @@ class Cpufreq:
         """Return how these CPUs are scaled, as fields of a run's record.
 
         Where CPUs differ, a governor, driver or EPP is given with its CPUs (`performance on 0-7,
-        powersave on 8-23`); `min_khz` and `max_khz` map each limit to its CPU list.
+        powersave on 8-23`); `min_khz`, `max_khz` and `floor_khz` map each limit to its CPU list.
         """
         names = {"governor_read": "governor", "driver": "driver", "epp": "epp"}
-        limits = {"min_khz": "min_khz", "max_khz": "max_khz"}
+        limits = {name: name for name in ("min_khz", "max_khz", "floor_khz")}
         fields: dict[str, Any] = {}
         unavailable = {}
         for name, attribute in (names | limits).items():
@@ -246,12 +252,12 @@ def _directories(tree: Tree) -> list[tuple[str, tuple[int, ...]]]:
 
 
 def _policy(tree: Tree, directory: str, cpus: tuple[int, ...]) -> Policy:
-    read = reading_of(
-        {
-            **{name: tree.text(f"{directory}/{file}") for name, file in _TEXTS.items()},
-            **{name: tree.natural(f"{directory}/{file}") for name, file in _LIMITS.items()},
-        }
-    )
+    texts = {name: tree.text(f"{directory}/{file}") for name, file in _TEXTS.items()}
+    limits = {name: tree.natural(f"{directory}/{file}") for name, file in _LIMITS.items()}
+    floor = limits["floor_khz"]
+    if isinstance(floor, Unavailable) and floor.missing:
+        limits["floor_khz"] = Unavailable("the driver has no floor")
+    read = reading_of({**texts, **limits})
     values: dict[str, Any] = dict.fromkeys((*_TEXTS, *_LIMITS)) | read.fields
     values["governors"] = tuple((values["governors"] or "").split())
     name = directory.rpartition("/")[2]

@@ -18,6 +18,7 @@ from pinstudy.base.reading import Reading, Unavailable, known, reading_of
 from pinstudy.base.text import safe_name
 from pinstudy.configs.results_folder import NODES, picture_path
 from pinstudy.runners.host.tree import Tree
+from pinstudy.runners.node.core_kinds.ranking import CAPACITY, read_sign
 from pinstudy.runners.node.cpufreq import DYNAMIC_EPP, Cpufreq, read_cpufreq
 from pinstudy.runners.node.cpuinfo import first_block, is_guest
 from pinstudy.runners.node.discovery import read_topology
@@ -37,8 +38,8 @@ _FACTS = ("kernel", "microcode")
 # A run during which one of these changed belongs to no case.
 _UNCHANGED = (
     *("power_supply", "platform_profile"),
-    *("governor_read", "epp", "min_khz", "max_khz", "turbo"),
-    *("sched_energy_aware", "sched_itmt", "sched_cache_aware"),
+    *("governor_read", "driver_mode", "epp", "min_khz", "max_khz", "floor_khz", "turbo"),
+    *("sched_energy_aware", "sched_itmt", "sched_cache_aware", "preemption"),
     *("sched_ext", "sched_ext_scheduler", "sched_ext_loaded"),
 )
 
@@ -117,7 +118,11 @@ def whole_node(node: Node, reserved: Collection[int] = ()) -> Node:
 
 
 def read_state(node: Node, cpus: Sequence[int]) -> Reading:
-    """Return how these CPUs are scaled, the scheduler, power, SMT, kernel and microcode."""
+    """Return how these CPUs are scaled, the scheduler, power, SMT, kernel and microcode.
+
+    `cpu_capacity` is that of each core kind's CPUs, the lowest and the highest: kernels compute
+    it anew while a study runs (pinstudy/runners/records/kept_facts.py).
+    """
     scaling = read_cpufreq(node.root, cpus).state_of(cpus)
     absent = node.facts["unavailable"]
     of_boot = Reading(
@@ -130,9 +135,20 @@ def read_state(node: Node, cpus: Sequence[int]) -> Reading:
             "power_limits": _power_limits(node.tree),
             "power_supply": read_power_supply(node.tree),
             "platform_profile": node.tree.word(PLATFORM_PROFILE),
+            "cpu_capacity": _capacities(node, cpus),
         }
     )
     return scaling | read_scheduler(node.tree) | of_boot | now
+
+
+def _capacities(node: Node, cpus: Iterable[int]) -> dict[str, list[int]] | Unavailable:
+    values = read_sign(node.tree, CAPACITY, tuple(cpus))
+    found: dict[str, list[int]] = {}
+    for cpu, value in values.items():
+        if kind := node.topology.kind_of(cpu):
+            low, high = found.get(kind, (value, value))
+            found[kind] = [min(low, value), max(high, value)]
+    return found or Unavailable(f"not all of these CPUs have a {CAPACITY}")
 
 
 def _power_limits(tree: Tree) -> dict[str, dict[str, float]] | Unavailable:

@@ -7,6 +7,10 @@ too.
 
 Intel's ITMT ("Turbo Boost Max 3.0") makes the scheduler prefer the cores of a higher rank.
 
+Preemption says when the kernel takes a CPU from a thread. Kernels with PREEMPT_DYNAMIC can switch
+it, and only debugfs tells to what; on x86 and arm64 Linux has `full` and `lazy` alone from 7.0 on
+(commit 7dadeaa6e851). Other kernels have the mode that they were built for.
+
 The kernel balances no threads onto or between isolated CPUs: a thread gets there by an affinity
 mask that has no other CPU, and stays on the CPU where it starts. The boot option `isolcpus` (with
 the flag `domain`, which is the default) and isolated cpuset partitions make them so (Linux
@@ -16,10 +20,13 @@ no_hz.rst).
 
 Sources: Linux Documentation/admin-guide/sysctl/kernel.rst, "sched_energy_aware" (empty reads since
 commit 8f833c82); Documentation/scheduler/sched-energy.rst and sched-ext.rst; kernel/sched/ext.c
-(scx_attr_enable_seq); arch/x86/kernel/itmt.c.
+(scx_attr_enable_seq), debug.c (sched_dynamic_show) and init/Makefile (preempt-flag);
+arch/x86/kernel/itmt.c.
 """
 
 from __future__ import annotations
+
+import re
 
 from pinstudy.base.cpulist import named_cpus, parse_cpulist
 from pinstudy.base.reading import Reading, Unavailable, known, reading_of
@@ -36,13 +43,22 @@ SCHED_EXT_LOADED = "/sys/kernel/sched_ext/enable_seq"
 ITMT = ("/proc/sys/kernel/sched_itmt_enabled", "/sys/kernel/debug/x86/sched_itmt_enabled")
 # Cache-aware scheduling, in Linux from 7.2 on (CONFIG_SCHED_CACHE); root alone reads it.
 CACHE_AWARE = "/sys/kernel/debug/sched/llc_balancing/enabled"
-FILES = (ENERGY_AWARE, SCHED_EXT, SCHED_EXT_NAME, SCHED_EXT_LOADED, *ITMT, CACHE_AWARE)
+# The modes of preemption with the present one in brackets; root alone reads it.
+PREEMPTION = "/sys/kernel/debug/sched/preempt"
+# Kernels with the patches of PREEMPT_RT have it; others tell in their version alone.
+_REAL_TIME_FILE, _VERSION = "/sys/kernel/realtime", "/proc/sys/kernel/version"
+FILES = (
+    *(ENERGY_AWARE, SCHED_EXT, SCHED_EXT_NAME, SCHED_EXT_LOADED, *ITMT, CACHE_AWARE),
+    *(PREEMPTION, _REAL_TIME_FILE, _VERSION),
+)
 
 ON, OFF, IMPOSSIBLE = "on", "off", "impossible"
 _ENERGY_AWARE = {"1": ON, "0": OFF, "": IMPOSSIBLE}
 _SWITCH = {"1": ON, "Y": ON, "0": OFF, "N": OFF}
 # The states in which sched_ext has no scheduler and one in force.
 DISABLED, ENABLED = "disabled", "enabled"
+REAL_TIME = "real-time"
+_PREEMPTION_MODE = re.compile(r"\(([a-z]{1,20})\)", re.ASCII)
 
 
 def read_scheduler(tree: Tree) -> Reading:
@@ -51,7 +67,7 @@ def read_scheduler(tree: Tree) -> Reading:
     `sched_energy_aware` is ON, OFF, or IMPOSSIBLE where the kernel says that it cannot be on now;
     `sched_ext` is the state of sched_ext, and `sched_ext_scheduler` the name of what it has loaded
     or NO_SCHED_EXT, `sched_ext_loaded` how often one was loaded since the boot. `sched_itmt` and
-    `sched_cache_aware` are ON or OFF.
+    `sched_cache_aware` are ON or OFF, `preemption` is a mode such as `lazy`.
     """
     state = tree.word(SCHED_EXT)
     # One reason for all three where the kernel has no sched_ext.
@@ -61,6 +77,7 @@ def read_scheduler(tree: Tree) -> Reading:
             "sched_energy_aware": read_energy_aware(tree),
             "sched_itmt": read_itmt(tree),
             "sched_cache_aware": read_cache_aware(tree),
+            "preemption": read_preemption(tree),
             "sched_ext": state,
             "sched_ext_scheduler": absent or read_loaded(tree),
             "sched_ext_loaded": absent or tree.natural(SCHED_EXT_LOADED),
@@ -92,6 +109,26 @@ def read_cache_aware(tree: Tree) -> str | Unavailable:
     """Return whether the scheduler puts threads that share data near each other: ON or OFF."""
     text = tree.text(CACHE_AWARE)
     return text if isinstance(text, Unavailable) else _switch_in(CACHE_AWARE, text)
+
+
+def read_preemption(tree: Tree) -> str | Unavailable:
+    """Return the mode of preemption: `none`, `voluntary`, `full`, `lazy`, after REAL_TIME if it is.
+
+    REAL_TIME alone where only the mode within it is not known.
+    """
+    version = (known(tree.text(_VERSION)) or "").split()
+    real_time = "PREEMPT_RT" in version or known(tree.integer(_REAL_TIME_FILE)) == 1
+    text = tree.text(PREEMPTION)
+    mode = None if isinstance(text, Unavailable) else _PREEMPTION_MODE.search(text)
+    if mode:
+        return f"{REAL_TIME}, {mode[1]}" if real_time else mode[1]
+    if real_time:
+        return REAL_TIME
+    if not isinstance(text, Unavailable):
+        return Unavailable(f"{PREEMPTION} marks no mode")
+    if text.missing and version and "PREEMPT_DYNAMIC" not in version:
+        return Unavailable("the kernel was built for one mode, which it does not tell")
+    return text
 
 
 def _switch_in(path: str, text: str) -> str | Unavailable:

@@ -449,6 +449,10 @@ class State(RegionFields):
     min_khz: dict[str, str] | None = None
     """frequency limit → CPUs"""
     max_khz: dict[str, str] | None = None
+    floor_khz: dict[str, str] | None = None
+    """to which AMD's firmware lowers frequencies first → CPUs"""
+    cpu_capacity: dict[str, list[Whole]] | None = None
+    """by core kind: the scheduler's lowest and highest capacity of the case's CPUs"""
     turbo: bool | None = None
     """frequencies above the base are allowed"""
     settings_read: dict[str, str] | None = None
@@ -459,6 +463,8 @@ class State(RegionFields):
     """faster cores are preferred: `on`, `off`"""
     sched_cache_aware: str | None = None
     """threads that share data are kept near: `on`, `off`"""
+    preemption: str | None = None
+    """[mode](nodes.md#the-scheduler): `none`, `voluntary`, `full`, `lazy`"""
     sched_ext: str | None = None
     """state; loaded scheduler, or `none`; loads since boot"""
     sched_ext_scheduler: str | None = None
@@ -547,7 +553,7 @@ STANDS_FOR: Mapping[str, tuple[str, ...]] = {
     "extension": ("sched_ext", "sched_ext_scheduler", "sched_ext_loaded"),
     "frequency": (
         "governor_before", "governor_read", "driver", "driver_mode", "epp", "min_khz", "max_khz",
-        "turbo",
+        "floor_khz", "turbo",
     ),
     "temperature": ("temperature_before_c", "temperature_after_c"),
     "work": ("imbalance", "waited", "cpu_share", "team_cpu_s", "course"),

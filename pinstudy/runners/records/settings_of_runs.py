@@ -16,13 +16,24 @@ SCALING = {
     "epp": "EPP",
     "min_khz": "lowest frequency (kHz)",
     "max_khz": "highest frequency (kHz)",
+    "floor_khz": "floor of frequency (kHz)",
+    "driver_mode": "mode of the frequency driver",
 }
 SCHEDULING = {
     "sched_energy_aware": "energy-aware scheduling",
     "sched_itmt": "ITMT",
     "sched_cache_aware": "cache-aware scheduling",
+    "preemption": "preemption",
     "sched_ext_scheduler": "scheduler of sched_ext",
 }
+# Those of which tables have a note in other words (pinstudy/analysis/tables/footnotes.py).
+NOTED_SCHEDULING = (SCHEDULING["sched_energy_aware"], SCHEDULING["sched_ext_scheduler"])
+# Those that neither a governor nor a supply moves: cases that differ in them, and did not ask for
+# that, were made before and after somebody switched them.
+SWITCHED = (
+    *(SCHEDULING[name] for name in ("sched_itmt", "sched_cache_aware", "preemption")),
+    *(SCALING[name] for name in ("floor_khz", "driver_mode")),
+)
 # What a node runs from, as it is recorded, and the words for it.
 PowerSupply = Literal["mains", "battery"]
 MAINS: PowerSupply = "mains"

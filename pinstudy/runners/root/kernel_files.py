@@ -14,18 +14,18 @@ from pinstudy.runners.host.processes import read_stats
 from pinstudy.runners.host.tree import Tree
 from pinstudy.runners.node.core_kinds.identification import DEVICE
 from pinstudy.runners.node.power import POWERCAP
-from pinstudy.runners.node.scheduler import CACHE_AWARE, ITMT
+from pinstudy.runners.node.scheduler import CACHE_AWARE, ITMT, PREEMPTION
 from pinstudy.runners.root.request import Answer, Handler, text_in
 
 _ZONE = r"intel-rapl(?:-mmio)?(?::[0-9]{1,4}){1,2}"
-# Energy counters (0400 since Linux 5.10), identification by CPUID, two switches of the scheduler in
+# Energy counters (0400 since Linux 5.10), identification by CPUID, switches of the scheduler in
 # debugfs, and which capabilities root has here.
 _READABLE = re.compile(
     "|".join(
         (
             rf"{POWERCAP}/{_ZONE}(?:/{_ZONE})?/energy_uj",
             DEVICE.format("[0-9]{1,5}"),
-            *map(re.escape, (*ITMT, CACHE_AWARE, "/proc/self/status")),
+            *map(re.escape, (*ITMT, CACHE_AWARE, PREEMPTION, "/proc/self/status")),
         )
     ),
     re.ASCII,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -202,6 +203,34 @@ def test_settings_that_were_not_the_same_in_all_runs_of_a_row_are_told(tmp_path:
     assert len(notes) == 1 and "lowest" not in notes[0]
     # Rows with settings of their own are no difference.
     assert "settings" not in " ".join(open_results(str(tmp_path / "rows")).footnotes)
+
+
+@pytest.mark.parametrize(
+    ("rows", "told"),
+    [
+        # By row: its attempt and what was recorded of it.
+        (
+            [(1, {"preemption": "lazy"}), (1, {"preemption": "lazy"}), (2, {"preemption": "full"})],
+            "preemption lazy (attempt 1); full (attempt 2)",
+        ),
+        (
+            [(1, {"driver_mode": "active", "floor_khz": {"400000": "0-7"}}),
+             (3, {"driver_mode": "active, dynamic EPP", "floor_khz": {"800000": "0-7"}})],
+            "floor of frequency (kHz) 400000 on 0-7 (attempt 1); 800000 on 0-7 (attempt 3); "
+            "mode of the frequency driver active (attempt 1); active, dynamic EPP (attempt 3)",
+        ),
+        # The study switched it itself, or it is not known of all.
+        ([(1, {"sched_cache_aware": "on"}), (1, {"sched_cache_aware": "off"})], ""),
+        ([(1, {"preemption": "lazy"}), (2, {})], ""),
+    ],
+)  # fmt: skip
+def test_rows_that_were_made_after_somebody_switched_the_node_are_told(
+    tmp_path: Path, rows: list[tuple[int, dict[str, Any]]], told: str
+) -> None:
+    write(tmp_path, [record(number, 1, attempt=attempt, **settings)
+                     for number, (attempt, settings) in enumerate(rows, 1)])  # fmt: skip
+    notes = [note for note in open_results(str(tmp_path)).footnotes if "for all rows" in note]
+    assert notes == [f"settings that were not the same for all rows: {told}"] * bool(told)
 
 
 def test_runs_in_two_environments_are_told_with_what_differs(tmp_path: Path) -> None:

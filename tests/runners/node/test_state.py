@@ -53,7 +53,8 @@ def test_a_policy_has_its_driver_governor_and_limits_in_khz(tmp_path: Path) -> N
     assert governor_label(first) == "powersave (intel_pstate)"
     assert first.governors == ("performance", "powersave")
     assert first.epp == "balance_performance"
-    assert (first.highest_khz, first.base_khz, first.unavailable) == (4800000, 1100000, {})
+    assert (first.highest_khz, first.base_khz, first.floor_khz) == (4800000, 1100000, None)
+    assert first.unavailable == {"floor_khz": "the driver has no floor"}
     assert (cpufreq.mode, cpufreq.turbo) == ("active", True)
     # In the order of their numbers, of all or of some CPUs.
     assert [policy.cpus for policy in cpufreq.policies] == [(cpu,) for cpu in range(14)]
@@ -101,7 +102,8 @@ def test_a_node_without_frequency_scaling_says_so(tmp_path: Path) -> None:
     found = cpufreq.state_of((0, 1))
     assert found.fields == {}
     assert set(found.unavailable) == {
-        *("governor_read", "driver", "driver_mode", "epp", "turbo", "min_khz", "max_khz")
+        *("governor_read", "driver", "driver_mode", "epp", "turbo", "min_khz", "max_khz"),
+        "floor_khz",
     }
     assert isinstance(dynamic_epp(Tree(root)), Unavailable)
     assert {"power_supply", "platform_profile"} <= set(
@@ -128,6 +130,64 @@ def test_the_state_of_a_run_is_that_of_its_cpus(tmp_path: Path) -> None:
     mixed = cpufreq.state_of((1, 2, 3)).fields
     assert mixed["governor_read"] == "powersave on 1-2, performance on 3"
     assert mixed["max_khz"] == {"5000000": "1", "4000000": "2-3"}
+
+
+def test_a_run_has_the_floor_of_amds_firmware_and_the_capacities_of_its_cpus(
+    tmp_path: Path,
+) -> None:
+    floor, capacity = f"{POLICIES}/policy{{}}/amd_pstate_floor_freq", f"{CPU}/cpu{{}}/cpu_capacity"
+    capacities = {capacity.format(cpu): text for cpu, text in enumerate((1009, 1024, 600, 623))}
+    files: dict[str, object] = {floor.format(0): "1800000", floor.format(3): "400000"}
+    before = state(tmp_path, files | capacities)
+    assert before.fields["floor_khz"] == {"1800000": "0", "400000": "3"}
+    assert before.fields["cpu_capacity"] == {"P": [1009, 1009], "E": [623, 623]}
+    more = read_state(open_node(tmp_path / "node"), (0, 1, 3)).fields
+    assert more["cpu_capacity"] == {"P": [1009, 1024], "E": [623, 623]}
+    # The kernel may move a capacity at any time; somebody has to move a floor.
+    after = state(tmp_path, {floor.format(3): "800000", capacity.format(3): 611}).fields
+    assert after["cpu_capacity"] == {"P": [1009, 1009], "E": [611, 611]}
+    assert state_changes(before.fields, after) == (
+        "floor_khz was 1800000 kHz on 0, 400000 kHz on 3 before the run and "
+        "1800000 kHz on 0, 800000 kHz on 3 after it"
+    )
+    (tmp_path / "node" / CPU / "cpu0/cpu_capacity").unlink()
+    assert "not all" in state(tmp_path, {}).unavailable["cpu_capacity"]
+
+
+PREEMPTION, VERSION = "sys/kernel/debug/sched/preempt", "proc/sys/kernel/version"
+
+
+@pytest.mark.parametrize(
+    ("version", "modes", "expected"),
+    [
+        # Linux up to 6.12, from 6.13 on, from 7.0 on, and with PREEMPT_RT.
+        ("#1 SMP PREEMPT_DYNAMIC Mon", "none (voluntary) full ", "voluntary"),
+        ("#1 SMP PREEMPT_DYNAMIC Mon", "none voluntary full (lazy) ", "lazy"),
+        ("#1 SMP PREEMPT_DYNAMIC Mon", "(full) lazy ", "full"),
+        ("#1 SMP PREEMPT_RT Mon", "full (lazy) ", "real-time, lazy"),
+        ("#1 SMP PREEMPT_RT Mon", None, "real-time"),
+        ("#1 SMP PREEMPT_DYNAMIC Mon", None, "absent: sched/preempt is missing"),
+        ("#1 SMP PREEMPT_DYNAMIC Mon", "full lazy", "absent: sched/preempt marks no mode"),
+        ("#1 SMP PREEMPT_DYNAMIC Mon", "(\x1b[31m)", "absent: sched/preempt marks no mode"),
+        # One mode, but which? Linux 7.0 builds `lazy` under this word, too.
+        ("#1 SMP PREEMPT Mon", None, "absent: the kernel was built for one mode"),
+        ("#1 SMP Mon", None, "absent: the kernel was built for one mode"),
+        (None, None, "absent: sched/preempt is missing"),
+    ],
+)
+def test_the_mode_of_preemption_is_known_of_kernels_that_can_switch_it(
+    tmp_path: Path, version: str | None, modes: str | None, expected: str
+) -> None:
+    files = {path: text for path, text in ((VERSION, version), (PREEMPTION, modes)) if text}
+    found = state(tmp_path, files)
+    reason = found.unavailable.get("preemption", "")
+    shown = found.fields.get("preemption", f"absent: {reason.removeprefix('/sys/kernel/debug/')}")
+    assert shown.startswith(expected) and (expected.startswith("absent") or shown == expected)
+
+
+def test_kernels_with_the_real_time_patches_say_so_in_a_file(tmp_path: Path) -> None:
+    files = {VERSION: "#1 SMP PREEMPT RT Mon", "sys/kernel/realtime": "1"}
+    assert state(tmp_path, files).fields["preemption"] == "real-time"
 
 
 SWITCH = f"{CPU}/amd_pstate/dynamic_epp"
@@ -174,7 +234,7 @@ def test_what_cannot_be_read_is_absent_with_its_reason(tmp_path: Path, spoil: st
     cpufreq = read_cpufreq(tmp_path / "node")
     first = cpufreq.policies[0]
     assert (first.highest_khz, first.governor) == (None, None)
-    assert set(first.unavailable) == {"highest_khz", "governor"}
+    assert set(first.unavailable) == {"highest_khz", "governor", "floor_khz"}
     found = cpufreq.state_of((0,))
     assert found.fields["driver"] == "intel_pstate"
     assert "governor_read" not in found.fields
