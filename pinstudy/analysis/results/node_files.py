@@ -126,6 +126,7 @@ def _sheet(node: NodeFile, path: Path, pool: str) -> NodeSheet:
         ("platform profile", node.platform_profile),
         ("product", node.product),
         ("isolated CPUs", node.isolated),
+        ("cpuset partitions", _grouped(node.cpuset_partitions)),
         ("transparent huge pages", node.transparent_hugepages),
     ]
     picture, why = _picture(path, node.unavailable)

@@ -16,6 +16,7 @@ from pinstudy.base.errors import UserError
 from pinstudy.base.reading import Unavailable, known
 from pinstudy.base.text import first_of, one_line
 from pinstudy.runners.doctor.capability import Capability, ProbedNode, State
+from pinstudy.runners.host.control_groups import read_partitions
 from pinstudy.runners.host.privileges import may_be_root
 from pinstudy.runners.host.software import build_of, find_program
 from pinstudy.runners.measure.conditions.temperature import NO_SENSOR, Thermometer
@@ -68,16 +69,21 @@ def probe_cpus(node: ProbedNode) -> Capability:
             f"this process may use {format_cpulist(topology.allowed)}, and not "
             f"{format_cpulist(denied)}"
         )
-    # A mask that has isolated CPUs does not make the kernel balance threads onto them.
-    if denied.difference(topology.isolated):
-        balanced = format_cpulist(set(topology.online).difference(topology.isolated))
+    partitions = read_partitions(node.tree)
+    apart = set(topology.isolated).union(*(part.cpus for part in partitions if not part.own))
+    # A mask that has isolated CPUs does not make the kernel balance threads onto them, and none can
+    # have those of another cpuset partition.
+    if denied.difference(apart):
+        balanced = format_cpulist(set(topology.online).difference(apart))
         grant = (
             f"taskset -pc {balanced} $$, or start outside the batch job, container or cgroup that "
             "restricts it"
         )
     elif topology.isolated:
         grant = "start the node without the boot option isolcpus, or end the cpuset partition"
-    notes = isolation_notes(topology.isolated, topology.tickless)
+    elif denied:
+        grant = "end the cpuset partition, or start in it"
+    notes = isolation_notes(topology.isolated, topology.tickless, partitions)
     reason = "; ".join([f"{state}{offline}", *notes])
     return Capability("cpus", "limited" if grant else "ok", reason, grant)
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from pinstudy.base.cpulist import format_cpulist
 from pinstudy.base.errors import UserError
 from pinstudy.base.reading import Unavailable, known
+from pinstudy.runners.host.control_groups import read_partitions
 from pinstudy.runners.host.tree import Tree
 from pinstudy.runners.node import cpuinfo
 from pinstudy.runners.node.core_kinds.declared import declare
@@ -63,7 +64,7 @@ def read_topology(root: Path, declared: str | None = None) -> Topology:
     notes += kind_notes
     notes += unlike_cores(tree, kinds, online)
     isolated, tickless = read_isolated(tree, online), read_tickless(tree, online)
-    notes += isolation_notes(isolated, tickless)
+    notes += isolation_notes(isolated, tickless, read_partitions(tree))
     return Topology(
         kinds=kinds,
         cores=_cores(tree, siblings, kinds, blocks, notes),

@@ -17,6 +17,7 @@ from typing import Any
 
 from pinstudy.base.cpulist import cpulists_by_value, format_cpulist
 from pinstudy.base.reading import Unavailable, known, reading_of
+from pinstudy.runners.host.control_groups import GROUPS, read_partitions
 from pinstudy.runners.host.tree import BOOT_ID, Tree
 from pinstudy.runners.node import cpuinfo
 from pinstudy.runners.node.core_kinds.ranking import CAPACITY, HIGHEST_PERF, read_sign
@@ -133,6 +134,7 @@ def read_facts(tree: Tree, topology: Topology, cpufreq: Cpufreq) -> dict[str, An
             "uncore_limits": _uncore_limits(tree),
             "isa_by_kind": isa_by_kind(tree, topology),
             "isolated": _isolated(tree, topology),
+            "cpuset_partitions": _partitions(tree),
             "boot_options": _boot_options(tree),
             **_processor(tree),
         }
@@ -274,6 +276,18 @@ def _isolated(tree: Tree, topology: Topology) -> str | Unavailable:
     if isinstance(listed, Unavailable) and not topology.isolated:
         return listed
     return format_cpulist(topology.isolated)
+
+
+def _partitions(tree: Tree) -> dict[str, str] | Unavailable:
+    """Return the CPUs of cpuset partitions by their type; groups' names say too much of a node."""
+    groups = tree.names(GROUPS)
+    if isinstance(groups, Unavailable):
+        return groups
+    parts = read_partitions(tree)
+    return {
+        kind: format_cpulist({cpu for part in parts if part.type == kind for cpu in part.cpus})
+        for kind in dict.fromkeys(part.type for part in parts)
+    }
 
 
 def _bracketed_word(tree: Tree, path: str) -> str | Unavailable:

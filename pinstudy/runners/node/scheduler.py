@@ -27,9 +27,12 @@ arch/x86/kernel/itmt.c.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from pinstudy.base.cpulist import named_cpus, parse_cpulist
 from pinstudy.base.reading import Reading, Unavailable, known, reading_of
+from pinstudy.runners.host import control_groups
+from pinstudy.runners.host.control_groups import GROUPS, Partition, read_partitions
 from pinstudy.runners.host.tree import Tree
 from pinstudy.runners.node.cpufreq import CPUS
 from pinstudy.runners.records.settings_of_runs import NO_SCHED_EXT
@@ -149,7 +152,7 @@ ISOLATED = f"{CPUS}/isolated"
 TICKLESS = f"{CPUS}/nohz_full"
 # The root cgroup's own file; /sys/devices/system/cpu/isolated does not have partitions before
 # Linux 7.0.
-PARTITIONS = "/sys/fs/cgroup/cpuset.cpus.isolated"
+PARTITIONS = f"{GROUPS}/cpuset.cpus.isolated"
 # Those flags of isolcpus without which CPUs are balanced as ever.
 _FLAGS, _DOMAIN = frozenset({"nohz", "domain", "managed_irq"}), "domain"
 
@@ -159,7 +162,8 @@ def read_isolated(tree: Tree, online: tuple[int, ...]) -> tuple[int, ...]:
     by_boot = known(tree.cpulist(ISOLATED))
     if by_boot is None:
         by_boot = _isolcpus(_option(tree, "isolcpus"), online)
-    found = {*by_boot, *(known(tree.cpulist(PARTITIONS)) or ())}
+    seen = (part.cpus for part in read_partitions(tree) if part.type == control_groups.ISOLATED)
+    found = {*by_boot, *(known(tree.cpulist(PARTITIONS)) or ())}.union(*seen)
     return tuple(sorted(found.intersection(online)))
 
 
@@ -172,9 +176,22 @@ def read_tickless(tree: Tree, online: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(sorted(set(found or ()).intersection(online)))
 
 
-def isolation_notes(isolated: tuple[int, ...], tickless: tuple[int, ...]) -> list[str]:
-    """Return in sentences what these CPUs do to threads."""
+def isolation_notes(
+    isolated: tuple[int, ...], tickless: tuple[int, ...], partitions: Iterable[Partition] = ()
+) -> list[str]:
+    """Return in sentences what these CPUs, and partitions of type `root`, do to threads."""
     notes = []
+    for part in partitions:
+        if part.type != control_groups.ROOT or not part.cpus:
+            continue
+        are = f"{named_cpus(part.cpus)} {_are(part.cpus)} a cpuset partition"
+        notes.append(
+            f"{are}, in which this process is: the scheduler moves its threads there alone, and "
+            "those of others do not come"
+            if part.own
+            else f"{are} of other processes: neither the scheduler nor an affinity mask brings "
+            "threads of this one there"
+        )
     if isolated:
         notes.append(
             f"{named_cpus(isolated)} {_are(isolated)} isolated (isolcpus, or a cpuset partition): "

@@ -110,6 +110,7 @@ class NodeFile(Struct, frozen=True):
     sched_autogroup: int | None = None
     nmi_watchdog: int | None = None
     isolated: MaybeCpus = ""
+    cpuset_partitions: ByValue = {}
     topology: TopologyTable | None = None
     cpufreq: Scaling = Scaling()
     highest_perf: ByValue = {}

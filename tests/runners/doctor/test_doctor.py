@@ -518,22 +518,30 @@ def test_what_a_recorded_node_has_is_told_with_what_would_help(
 
 
 @pytest.mark.parametrize(
-    ("allowed", "grant"),
+    ("kind", "allowed", "grant"),
     [
         # A login shell: no mask helps. A job has fewer of the other CPUs, too.
-        ((0, 2, 3), ISOLCPUS),
-        ((0,), "taskset -pc 0,2-3 $$"),
+        ("isolcpus", (0, 2, 3), ISOLCPUS),
+        ("isolcpus", (0,), "taskset -pc 0,2-3 $$"),
+        ("root", (0, 2, 3), "end the cpuset partition, or start in it"),
+        ("root", (0,), "taskset -pc 0,2-3 $$"),
+        ("isolated", (0, 2, 3), ISOLCPUS),
     ],
 )
-def test_a_mask_is_a_remedy_only_for_cpus_that_are_not_isolated(
-    tmp_path: Path, allowed: tuple[int, ...], grant: str
+def test_a_mask_is_a_remedy_only_for_cpus_that_are_not_apart(
+    tmp_path: Path, kind: str, allowed: tuple[int, ...], grant: str
 ) -> None:
     root = build_tree(tmp_path, FOUR)
-    write(root, f"{CPU}/isolated", "1")
+    if kind == "isolcpus":
+        write(root, f"{CPU}/isolated", "1")
+    else:
+        write(root, "sys/fs/cgroup/bench/cpuset.cpus.partition", kind)
+        write(root, "sys/fs/cgroup/bench/cpuset.cpus.effective", "1")
     node = open_node(root)
     restricted = replace(node, topology=replace(node.topology, allowed=allowed))
     (found,) = probe(restricted, False, ["cpus"])
-    assert found.state == "limited" and "isolated" in found.reason
+    assert found.state == "limited"
+    assert ("is a cpuset partition of other" if kind == "root" else "isolated") in found.reason
     assert found.grant.startswith(grant)
 
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from pinstudy.base.cpulist import format_cpulist, parse_cpulist
 from pinstudy.base.errors import UserError
 from pinstudy.runners.node.discovery import read_topology
+from pinstudy.runners.node.node import open_node
 from pinstudy.runners.node.topology import (
     ACROSS_PACKAGES,
     SAME_NODE,
@@ -264,6 +265,13 @@ def test_how_near_two_cpus_are_is_what_they_share(tmp_path: Path) -> None:
 ISOLATED, TICKLESS = f"{CPU}/isolated", f"{CPU}/nohz_full"
 PARTITIONS, BOOT = "sys/fs/cgroup/cpuset.cpus.isolated", "proc/cmdline"
 EIGHT = Machine(singles("0-7"))
+OWN = "proc/self/cgroup"
+
+
+def group(name: str, kind: str, cpus: str) -> dict[str, str]:
+    """Return the files of a control group that is a cpuset partition."""
+    base = f"sys/fs/cgroup/{name}".rstrip("/")
+    return {f"{base}/cpuset.cpus.partition": kind, f"{base}/cpuset.cpus.effective": cpus}
 
 
 @pytest.mark.parametrize(
@@ -275,6 +283,13 @@ EIGHT = Machine(singles("0-7"))
         # Isolated partitions, of which kernels before 7.0 tell in the root cgroup alone.
         ({ISOLATED: "", PARTITIONS: "4-5"}, "4-5", ""),
         ({ISOLATED: "0-1", PARTITIONS: "4-5"}, "0-1,4-5", ""),
+        # Linux 6.1 to 6.7 tell in the partition alone; one that is not valid is none.
+        (group("bench", "isolated", "6-7"), "6-7", ""),
+        (group("bench", "isolated invalid (Cpu list in cpuset.cpus not exclusive)", "6-7"), "", ""),
+        (group("bench", "root", "6-7") | group("user.slice", "member", "0-5"), "", ""),
+        # A container sees its own group alone.
+        (group("", "isolated", "4-7") | {OWN: "0::/"}, "4-7", ""),
+        (group("a/b", "isolated", "4-5") | {OWN: "1:cpu:/x\n0::/a/b/c"}, "4-5", ""),
         ({ISOLATED: "", TICKLESS: "2-3"}, "", "2-3"),
         # Without the kernel's files its command line tells, but for what init is told.
         ({BOOT: "isolcpus=0-3 nohz_full=5-N -- isolcpus=9"}, "0-3", "5-7"),
@@ -300,6 +315,26 @@ def test_cpus_that_are_apart_are_found_and_told(
     told = [note for note in found.notes if "isolated" in note or "nohz_full" in note]
     assert len(told) == bool(isolated) + bool(tickless)
     assert all(cpus in " ".join(told) for cpus in (isolated, tickless))
+
+
+@pytest.mark.parametrize(
+    ("own", "told"),
+    [
+        ("0::/bench/job", "CPUs 6-7 are a cpuset partition, in which this process is"),
+        ("0::/user.slice", "CPUs 6-7 are a cpuset partition of other processes"),
+    ],
+)
+def test_a_partition_within_which_threads_are_balanced_is_told(
+    tmp_path: Path, own: str, told: str
+) -> None:
+    root = build_tree(tmp_path, EIGHT)
+    files = group("bench", "root", "6-7") | group("idle", "isolated", "5") | {OWN: own}
+    for path, text in files.items():
+        write(root, path, text)
+    node = open_node(root)
+    assert [told in note for note in node.topology.notes].count(True) == 1
+    assert node.topology.isolated == (5,)
+    assert node.facts["cpuset_partitions"] == {"root": "6-7", "isolated": "5"}
 
 
 GARBAGE = st.one_of(

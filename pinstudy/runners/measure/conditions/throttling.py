@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 
 from pinstudy.base.reading import Reading, Unavailable, known, reading_of
+from pinstudy.runners.host.control_groups import OWN_GROUPS, own_directories
 from pinstudy.runners.host.tree import Tree
 from pinstudy.runners.measure.meter import BeforeAfterMeter
 from pinstudy.runners.node.cpufreq import CPUS
@@ -33,13 +34,10 @@ NO_COUNTERS = (
     f"{CPUS}/cpu*/thermal_throttle is missing (only Intel's CPUs have it, and no virtual machine)"
 )
 
-OWN_GROUPS = "/proc/self/cgroup"
-GROUPS = "/sys/fs/cgroup"
 # The fields of `cpu.stat`, with their unit in seconds: cgroup version 2, then version 1.
 _UNITS = {"throttled_usec": 1e-6, "throttled_time": 1e-9}
 _STAT = re.compile(rf"^({'|'.join(_UNITS)}) ([0-9]{{1,20}})$", re.MULTILINE)
 _QUOTA_FIELD = "quota_throttled_s"
-_MAX_LEVELS = 32
 
 _Values = dict[str, int | Unavailable]
 
@@ -139,18 +137,9 @@ class QuotaMeter(BeforeAfterMeter[dict[str, float]]):
 
 def _stat_files(tree: Tree) -> list[str]:
     """Return the paths of `cpu.stat` for this process's group and all above it, either version."""
-    found = []
-    for line in (known(tree.text(OWN_GROUPS)) or "").splitlines():
-        number, _, rest = line.partition(":")
-        controllers, _, path = rest.partition(":")
-        # A group outside the cgroup namespace is shown with `..`; its files are not visible.
-        steps = [step for step in path.split("/") if step not in ("", "..")][:_MAX_LEVELS]
-        if number == "0" and not controllers:
-            base = GROUPS
-        elif "cpu" in controllers.split(","):
-            base = f"{GROUPS}/{controllers}"
-        else:
-            continue
-        levels = ("/".join([base, *steps[:depth]]) for depth in range(len(steps), -1, -1))
-        found += [f"{level}/cpu.stat" for level in levels]
-    return found
+    return [
+        f"{level}/cpu.stat"
+        for controllers, levels in own_directories(tree)
+        if not controllers or "cpu" in controllers
+        for level in levels
+    ]
