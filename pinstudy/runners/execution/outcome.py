@@ -17,8 +17,9 @@ from pinstudy.runners.execution.execute import Observation
 from pinstudy.runners.placement.team_placement import prove_teams
 from pinstudy.runners.placement.thread_placement import Expected, Proof, Samples
 from pinstudy.runners.plan.case import Case
+from pinstudy.runners.plan.command_line import file_variables
 from pinstudy.runners.plan.mechanisms import mechanism_of
-from pinstudy.runners.plan.openmp_variables import BINDING_VARIABLES
+from pinstudy.runners.plan.openmp_variables import BINDING_VARIABLES, free_agents
 from pinstudy.runners.records.status import (
     CHECK_FAILED,
     FAILED,
@@ -69,7 +70,10 @@ def expected_of(case: Case) -> tuple[Expected, ...]:
     by_words = mechanism_of(case.mechanism).by_words
     by_mpi = case.engine.by_mpi
     return tuple(
-        Expected(binding, team.cpus, threads, helpers, team.places, by_words, by_mpi, processes)
+        Expected(
+            *(binding, team.cpus, threads, helpers, team.places, by_words, by_mpi, processes),
+            free_agents(file_variables(team), threads),
+        )
         for team in case.teams
     )
 

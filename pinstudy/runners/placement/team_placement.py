@@ -42,7 +42,7 @@ def prove_teams(
                 return Proof(verdict, f"rank {rank}: {proof.reason}{shared}")
     problem = cpu_time_problem(samples)
     first = expected[0]
-    if not first.helpers:
+    if not (first.helpers or first.free_agents):
         together = replace(
             first,
             cpus=tuple(chain.from_iterable(team.cpus for team in expected)),

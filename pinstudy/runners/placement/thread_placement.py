@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate, takewhile
 from math import inf
+from typing import Any
 
 from pinstudy.base.cpulist import format_cpulist
 from pinstudy.base.decoding import Count
@@ -94,10 +95,10 @@ class Proof:
 class Expected:
     """The placement that a mapping promises: binding, CPUs in any order, number of threads.
 
-    Beside them at most `helpers` threads may be anywhere, and the threads of at most
-    `helper_processes`. `by_words` is set where the runtime
-    itself finds the CPUs that the mapping describes, `mpi` for a rank, which MPI may move while it
-    starts.
+    Beside them at most `helpers` threads may be anywhere, at most `free_agents`, which OpenMP makes
+    beside its teams, and the threads of at most `helper_processes`. `by_words` is set where the
+    runtime itself finds the CPUs that the mapping describes, `mpi` for a rank, which MPI may move
+    while it starts.
 
     Under `none` and `set` every thread must be allowed exactly these CPUs; under `pin` each must be
     allowed exactly one of the places, always the same. A place is a CPU, or one of `places` where
@@ -114,6 +115,7 @@ class Expected:
     by_words: bool = False
     mpi: bool = False
     helper_processes: Count = 0
+    free_agents: Count = 0
 
     @cached_property
     def capacity(self) -> dict[Mask, int]:
@@ -237,17 +239,35 @@ def _is_brief(thread: ThreadTrace) -> bool:
 
 
 def without_helpers(threads: list[ThreadTrace], expected: Expected) -> list[ThreadTrace]:
-    """Return the threads without helpers: those with the least CPU time of more than a team.
+    """Return the threads without free agents and helpers.
 
-    As long as no more threads live at a time than the team has, none of them is a helper.
+    As long as no more threads live at a time than the team has, none of them is one. Free agents
+    are first those that are in no place, then the youngest: runtimes bind none, or bind them after
+    the team. Helpers are those with the least CPU time.
     """
+    places = expected.capacity if expected.binding == "pin" else {}
     team = _without_helper_processes(threads, expected)
-    if not expected.helpers:
+    team = _without_surplus(
+        team,
+        expected,
+        expected.free_agents,
+        lambda thread: (expected.place_of(thread) in places, -thread.first_look, -thread.tid),
+    )
+    return _without_surplus(team, expected, expected.helpers, lambda thread: thread.cpu_s)
+
+
+def _without_surplus(
+    team: list[ThreadTrace],
+    expected: Expected,
+    at_most: int,
+    order: Callable[[ThreadTrace], Any],
+) -> list[ThreadTrace]:
+    """Return the threads without the first ones in an order, as long as the rest are a team."""
+    if not at_most:
         return team
     more = len(most_at_a_time(team)) - expected.threads
-    by_time = sorted(team, key=lambda thread: thread.cpu_s)
-    helpers = by_time[: max(0, min(more, expected.helpers))]
-    return [thread for thread in team if thread not in helpers]
+    surplus = sorted(team, key=order)[: max(0, min(more, at_most))]
+    return [thread for thread in team if thread not in surplus]
 
 
 def _without_helper_processes(threads: list[ThreadTrace], expected: Expected) -> list[ThreadTrace]:
@@ -300,11 +320,12 @@ def surplus_team(threads: Iterable[ThreadTrace], expected: Expected, elapsed_s: 
     """Return how many threads worked side by side for more than 5 % of the run, if more than asked.
 
     Otherwise 0. Pinned threads that are too many violate their placement; others share the CPUs
-    that they may use, and nothing but this tells that the run is of more threads than its case.
+    that they may use, and nothing but this tells that the run is of more threads than its case. So
+    do free agents, under each binding.
     """
-    if expected.binding == "pin":
+    if expected.binding == "pin" and not expected.free_agents:
         return 0
-    team = without_helpers(busy_threads(threads), expected)
+    team = without_helpers(busy_threads(threads), replace(expected, free_agents=0))
     many = len(_together_for(team, NEGLIGIBLE_SHARE * elapsed_s))
     return many if many > expected.threads else 0
 
