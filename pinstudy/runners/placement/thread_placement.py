@@ -471,8 +471,9 @@ def released_looks(thread: ThreadTrace, expected: Expected) -> int:
 
     When a program ends, libomp (16 and 19, not 14) gives its main thread the mask of before, which
     contains the thread's place. It must be the last look, or the thread must have used next to no
-    CPU time since it was seen in its place. Where the kernel was told the CPUs before the program
-    began, under `none` and `set`, no runtime has bound a thread that it could let go.
+    CPU time since the first look that found it free; it may have worked in its place until then.
+    Where the kernel was told the CPUs before the program began, under `none` and `set`, no runtime
+    has bound a thread that it could let go.
     """
     in_place = expected.in_place(thread)
     free = list(takewhile(lambda stay: not in_place(stay), reversed(thread.stays)))
@@ -483,7 +484,7 @@ def released_looks(thread: ThreadTrace, expected: Expected) -> int:
     if not all(place < set(stay.allowed) and within.issuperset(stay.ran_on) for stay in free):
         return 0
     looks = sum(stay.looks for stay in free)
-    used_s = thread.cpu_s - bound[-1].cpu_s
+    used_s = thread.cpu_s - bound[-1].cpu_s - free[-1].entering_s
     return looks if looks == 1 or used_s <= max(TICK_S, NEGLIGIBLE_SHARE * thread.cpu_s) else 0
 
 

@@ -436,6 +436,10 @@ def test_json_that_is_not_quite_perf_s_rows_is_read(tmp_path: Path, text: str) -
         ("{}", "1:1: *; derived numbers only (--metric-only), no counts"),
         ('{"CPUs utilized" : "0.990"}', "1:1: *; derived numbers only (--metric-only), no counts"),
         (
+            '{"core" : "S0-D0-C0", "counters" : 2, "GHz  cycles_frequency" : "1.2"}',
+            "1:1: *; derived numbers only (--metric-only), no counts",
+        ),
+        (
             "CPUs utilized,/sec,/sec,GHz,insn per cycle,\n0.990,1.0,2.0,3.7,2.1,\n",
             "1:1: *; derived numbers only (--metric-only), no counts",
         ),

@@ -254,6 +254,48 @@ def test_the_last_looks_at_a_thread_are_forgiven_when_it_was_let_go(
     assert prove(in_set, Expected("set", (0,), 1)).verdict == "violated"
 
 
+@pytest.mark.parametrize(("after_s", "verdict"), [(0.009, "proved"), (0.06, "violated")])
+def test_what_a_thread_did_until_it_was_seen_free_may_have_been_done_in_its_place(
+    after_s: float, verdict: str
+) -> None:
+    # It worked for 0.1 s between two looks, within which it was let go.
+    thread = trace(100, ((0,), {0: 40}, 1.0), (BOTH, {0: 2}, 1.1 + after_s))
+    thread.stays[1].entering_s = 0.1
+    seen = Samples([thread, steady(101, (1,), 1)], 42, 2.0, unmet=0)
+    assert prove(seen, Expected("pin", BOTH, 2)).verdict == verdict
+
+
+# What libiomp5 2026.2 does: team and free agents under OMP_PLACES={0},{1}, under KMP_AFFINITY with
+# the CPUs 0 and 1, and under a mask of both.
+UNBOUND_AGENTS = [steady(102, BOTH, 1, cpu_s=1.5), steady(103, BOTH, 0, cpu_s=0.5)]
+BOUND_AGENTS = [steady(102, (0,), 0, cpu_s=1.5), steady(103, (1,), 1, cpu_s=1.5)]
+
+
+@pytest.mark.parametrize(
+    ("threads", "wanted", "verdict", "at_work"),
+    [
+        ([*PINNED, *UNBOUND_AGENTS], "pin, 2 agents", "proved", 4),
+        ([*PINNED, *BOUND_AGENTS], "pin, 2 agents", "proved", 4),
+        ([*FREE, *UNBOUND_AGENTS], "none, 2 agents", "proved", 4),
+        # Agents without work are nobody's; a team needs none.
+        ([*PINNED, steady(102, BOTH, 0, cpu_s=0.0)], "pin, 1 agents", "proved", 0),
+        (PINNED, "pin, 2 agents", "proved", 0),
+        # More than are reserved, and one in place of a thread of the team.
+        ([*PINNED, *UNBOUND_AGENTS], "pin, 1 agents", "violated", 4),
+        ([*PINNED, *UNBOUND_AGENTS], "pin, 0 agents", "violated", 0),
+        ([PINNED[0], *UNBOUND_AGENTS], "pin, 1 agents", "violated", 3),
+        ([PINNED[0], UNBOUND_AGENTS[0]], "pin, 2 agents", "violated", 0),
+    ],
+)
+def test_free_agents_are_none_of_the_team_and_are_told(
+    threads: list[ThreadTrace], wanted: str, verdict: str, at_work: int
+) -> None:
+    binding, agents = wanted.split(", ")
+    expected = Expected(binding, BOTH, 2, free_agents=int(agents.split()[0]))
+    assert prove(Samples(threads, 20, 1.0, unmet=0), expected).verdict == verdict
+    assert surplus_team(threads, expected, 1.0) == at_work
+
+
 def test_a_process_that_waits_for_its_child_does_not_share_its_cpu_with_it() -> None:
     program, worker = steady(100, (1,), 1), steady(101, (0,), 0)
     child = steady(200, (1,), 1, cpu_s=0.2, pid=200, life=(3, 5))

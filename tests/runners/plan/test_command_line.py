@@ -19,6 +19,7 @@ from pinstudy.runners.plan.case import Case, case_fields
 from pinstudy.runners.plan.command_line import build_launch, program_arguments
 from pinstudy.runners.plan.launch import Launch
 from pinstudy.runners.plan.mpi import multiple_programs, root_problem, started_ranks
+from pinstudy.runners.plan.openmp_variables import free_agents
 from pinstudy.runners.plan.plan import Plan, make_plan
 from tests.runners.cases import DEMO, LIBGOMP, PCORES_PIN, PCORES_SET, SMALL, UNPINNED, case, study
 from tests.runners.topologies import topology
@@ -57,15 +58,20 @@ PASSED_ON = [
     *("OMP_STACKSIZE", "OMP_MAX_ACTIVE_LEVELS", "OMP_NESTED", "OMP_CANCELLATION"),
     *("OMP_TARGET_OFFLOAD", "OMP_MAX_TASK_PRIORITY", "OMP_NUM_THREADS_DEV_0"),
     *("OMP_STACKSIZE_ALL", "KMP_STACKSIZE", "KMP_FORCE_REDUCTION", "KMP_DUPLICATE_LIB_OK"),
-    *("GOMP_STACKSIZE", "GOMP_NOT_KNOWN_YET"),
+    *("GOMP_STACKSIZE", "GOMP_NOT_KNOWN_YET", "OMP_AVAILABLE_DEVICES"),
+    *("LIBOMP_USE_HIDDEN_HELPER_TASK", "LIBOMP_NUM_HIDDEN_HELPER_THREADS"),
 ]
 PLACES_OR_COUNTS = [
     *("OMP_PLACES", "OMP_PROC_BIND", "OMP_PROC_BIND_ALL", "GOMP_CPU_AFFINITY", "KMP_AFFINITY"),
     *("KMP_HW_SUBSET", "KMP_PLACE_THREADS", "KMP_TOPOLOGY_METHOD", "LIKWID_PIN"),
     *("KMP_WARNINGS", "OMP_THREAD_LIMIT", "OMP_THREAD_LIMIT_ALL", "KMP_ALL_THREADS"),
     *("OMP_NUM_THREADS_ALL", "OMP_SCHEDULE_ALL", "OMP_WAIT_POLICY_ALL"),
+    # Of OpenMP 6.0, LLVM 20 to 23 and intel-openmp 2026.2.
+    *("OMP_THREADS_RESERVE", "OMP_THREADS_RESERVE_ALL", "OMP_NUM_TEAMS", "OMP_TEAMS_THREAD_LIMIT"),
+    *("KMP_TEAMS_THREAD_LIMIT", "KMP_INITIAL_THREAD_BIND", "KMP_SCHEDULE"),
+    "KMP_FORCE_MONOTONIC_DYNAMIC_SCHEDULE",
 ]
-OF_WAITING = {"KMP_BLOCKTIME": "infinite", "GOMP_SPINCOUNT": "99", "KMP_LIBRARY": "turnaround"}
+OF_WAITING = {"KMP_BLOCKTIME": "infinite", "GOMP_SPINCOUNT": "99", "KMP_MWAIT_HINTS": "1"}
 
 
 def test_only_variables_that_place_or_count_no_thread_are_passed_on_and_recorded() -> None:
@@ -84,6 +90,23 @@ def test_a_runtimes_own_waiting_is_kept_where_the_study_asks_for_no_other() -> N
     asked = launched(case(wait_policy="passive"), **OF_WAITING)
     assert asked.removed_variables == tuple(sorted(OF_WAITING))
     assert not OF_WAITING.keys() & asked.environment.keys()
+
+
+@pytest.mark.parametrize(
+    ("value", "agents"),
+    [
+        # Beside a team of two. intel-openmp 2026.2 takes the rest of `structured` for agents, too.
+        *(("", 0), ("1", 0), ("2", 0), ("4", 2), ("structured(4)", 2), ("free_agent(2)", 2)),
+        *(("structured(2),free_agent(3)", 3), ("FREE_AGENT(1), structured(3)", 2)),
+        # All that are left; and what runtimes ignore.
+        *(("structured", 999_998), ("free_agent", 1_000_000)),
+        *(("free_agents(2)", 0), ("-1", 0), ("structured(2) free_agent(2)", 0), ("2,2", 0)),
+    ],
+)
+def test_free_agents_are_as_many_as_are_reserved_beside_the_team(value: str, agents: int) -> None:
+    for name in ("OMP_THREADS_RESERVE", "OMP_THREADS_RESERVE_ALL"):
+        assert free_agents({name: value}, 2) == agents
+    assert free_agents({}, 2) == 0
 
 
 @pytest.mark.parametrize(

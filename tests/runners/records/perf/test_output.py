@@ -102,6 +102,12 @@ TWELVE = Row("cycles", None, "", 12, "", 3, "counted", always=True)
         ('"cluster" : "S0-D0-CLS1"', replace(TWELVE, aggregate="S0-D0-CLS1")),
         ('"cache" : "S0-D0-L3-ID8"', replace(TWELVE, aggregate="S0-D0-L3-ID8")),
         ('"cgroup" : "user.slice"', replace(TWELVE, aggregate="user.slice")),
+        # Newer perf judges metrics, and has another name for how many counts a row sums.
+        ('"metric-value" : "3.2", "metric-unit" : "of all", "metric-threshold" : "good"', TWELVE),
+        ('"core" : "S0-D0-C8", "counters" : 2', replace(TWELVE, aggregate="S0-D0-C8")),
+        ('"cluster" : "S0-D0-CLS3", "counters" : 4', replace(TWELVE, aggregate="S0-D0-CLS3")),
+        ('"node" : "N1", "counters" : 8', replace(TWELVE, aggregate="N1")),
+        ('"thread" : "a.out-77"', replace(TWELVE, aggregate="a.out-77")),
         # perf 6.1 writes what is no JSON, and any perf a locale's comma.
         ('"metric-value" : -nan, "metric-unit" : "GHz"', TWELVE),
         ('"variance" : "0,72"', replace(TWELVE, error_percent=0.72)),
@@ -111,6 +117,21 @@ def test_json_rows_are_read_with_what_options_add(more: str, expected: Row) -> N
     row = only_row(JSON % more)
     assert row == expected
     assert row.always
+
+
+def test_metrics_in_lines_of_their_own_are_passed_over() -> None:
+    # As Linux's stat-print of 2026 does (json_print_metric): with the running time of their events.
+    own = '"core" : "S0-D0-C0", "counters" : 2, '
+    metric = (
+        f'{{{own}"event-runtime" : 3, "pcnt-running" : 50.00, "metric-value" : "1.2", '
+        '"metric-unit" : "GHz  cycles_frequency", "metric-threshold" : "nearly bad"}'
+    )
+    count = JSON % '"core" : "S0-D0-C0", "counters" : 2'
+    output = parse_perf_output(f"{count}\n{metric}\n{metric.replace(own, '')}\n{count}\n")
+    assert output.unparsed == ()
+    assert [(row.aggregate, row.summed, row.value) for row in output.rows] == [
+        ("S0-D0-C0", 2, 12.0)
+    ] * 2
 
 
 @pytest.mark.parametrize("name", ["event", "counter-value", "unit", "event-runtime", "cpu"])
