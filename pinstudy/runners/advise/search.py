@@ -41,6 +41,7 @@ from pinstudy.runners.advise.study_file import StudyFile, make_study_file, with_
 from pinstudy.runners.doctor.report import probe
 from pinstudy.runners.node.cpufreq import Cpufreq
 from pinstudy.runners.node.topology import Topology
+from pinstudy.runners.plan.selection import END_ISOLATION
 from pinstudy.runners.records.race.race import describe_limit
 from pinstudy.runners.study.machine import Machine
 
@@ -290,7 +291,7 @@ def _balanced(machine: Machine) -> Topology:
     raise UserError(
         f"{named_cpus(apart)} are isolated: the OS scheduler moves no threads there, so that "
         f"nothing can be compared with leaving them to it; "
-        f"{others or 'start the node without isolcpus'}"
+        f"{others or END_ISOLATION}"
     )
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from pinstudy.base.cpulist import format_cpulist
 from pinstudy.base.errors import UserError
 from pinstudy.base.reading import Unavailable, known
-from pinstudy.runners.host.control_groups import read_partitions
+from pinstudy.runners.host.control_groups import Partition, read_partitions
 from pinstudy.runners.host.tree import Tree
 from pinstudy.runners.node import cpuinfo
 from pinstudy.runners.node.core_kinds.declared import declare
@@ -64,7 +64,8 @@ def read_topology(root: Path, declared: str | None = None) -> Topology:
     notes += kind_notes
     notes += unlike_cores(tree, kinds, online)
     isolated, tickless = read_isolated(tree, online), read_tickless(tree, online)
-    notes += isolation_notes(isolated, tickless, read_partitions(tree))
+    partitions = read_partitions(tree)
+    notes += isolation_notes(isolated, tickless, partitions)
     return Topology(
         kinds=kinds,
         cores=_cores(tree, siblings, kinds, blocks, notes),
@@ -72,7 +73,7 @@ def read_topology(root: Path, declared: str | None = None) -> Topology:
         numa=_numa(tree, online, notes),
         online=online,
         offline=offline,
-        allowed=_allowed(tree, online),
+        allowed=_allowed(tree, online, partitions),
         notes=tuple(notes),
         core_types=core_types,
         isolated=isolated,
@@ -220,9 +221,12 @@ def _numa(tree: Tree, online: tuple[int, ...], notes: list[str]) -> tuple[NumaNo
     return (NumaNode(0, online),)
 
 
-def _allowed(tree: Tree, online: tuple[int, ...]) -> tuple[int, ...]:
+def _allowed(
+    tree: Tree, online: tuple[int, ...], partitions: Iterable[Partition]
+) -> tuple[int, ...]:
     if not tree.live:
-        return online
+        others = (cpu for part in partitions if not part.own for cpu in part.cpus)
+        return tuple(sorted(set(online).difference(others))) or online
     return tuple(sorted(os.sched_getaffinity(0).intersection(online))) or online
 
 

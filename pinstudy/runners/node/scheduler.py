@@ -179,19 +179,18 @@ def read_tickless(tree: Tree, online: tuple[int, ...]) -> tuple[int, ...]:
 def isolation_notes(
     isolated: tuple[int, ...], tickless: tuple[int, ...], partitions: Iterable[Partition] = ()
 ) -> list[str]:
-    """Return in sentences what these CPUs, and partitions of type `root`, do to threads."""
+    """Return in sentences what these CPUs, and cpuset partitions, do to threads."""
     notes = []
-    for part in partitions:
-        if part.type != control_groups.ROOT or not part.cpus:
-            continue
-        are = f"{named_cpus(part.cpus)} {_are(part.cpus)} a cpuset partition"
-        notes.append(
-            f"{are}, in which this process is: the scheduler moves its threads there alone, and "
-            "those of others do not come"
-            if part.own
-            else f"{are} of other processes: neither the scheduler nor an affinity mask brings "
-            "threads of this one there"
-        )
+    for part in filter(lambda part: part.cpus, partitions):
+        are = f"{named_cpus(part.cpus)} {_are(part.cpus)} a cpuset partition ({part.type})"
+        if not part.own:
+            isolated = tuple(cpu for cpu in isolated if cpu not in part.cpus)
+            notes.append(
+                f"{are} of other processes: neither the scheduler nor an affinity mask brings "
+                "threads of this one there"
+            )
+        elif part.type == control_groups.ROOT:
+            notes.append(f"{are}, in which this process is: others' threads do not come there")
     if isolated:
         notes.append(
             f"{named_cpus(isolated)} {_are(isolated)} isolated (isolcpus, or a cpuset partition): "

@@ -182,6 +182,9 @@ def resolve_cpus(
     return cpus[:threads] if takes_first(mapping) else cpus
 
 
+END_ISOLATION = "end the isolation (isolcpus, cpuset partition)"
+
+
 def check_balanced(mapping: Mapping, groups: Iterable[Collection[int]], topology: Topology) -> None:
     """Raise CannotMapError where threads may use CPUs that the kernel does not move them to.
 
@@ -194,18 +197,17 @@ def check_balanced(mapping: Mapping, groups: Iterable[Collection[int]], topology
         if len(set(group)) < 2 or not apart:
             continue
         which = "" if apart == set(group) else f" of {format_cpulist(group)}"
-        moved = f"{named_cpus(apart)}{which} are isolated: the kernel moves no threads"
+        are = "are" if len(apart) > 1 else "is"
+        moved = f"{named_cpus(apart)}{which} {are} isolated: the kernel moves no threads"
         if mapping.binding != "none":
             raise CannotMapError(
                 f"{moved} onto or between them, so that each stays on the CPU where it starts; pin "
-                "them, or start the node without isolcpus"
+                f"them, or {END_ISOLATION}"
             )
         rest = format_cpulist(set(group) - apart)
         has = f"has {rest} alone" if rest else "leaves each of them where it starts"
-        remedy = f"start pinstudy under `taskset -c {rest}`, or the" if rest else "start the"
-        raise CannotMapError(
-            f"{moved} there, and the OS scheduler {has}; {remedy} node without isolcpus"
-        )
+        remedy = f"start pinstudy under `taskset -c {rest}`, or " if rest else ""
+        raise CannotMapError(f"{moved} there, and the OS scheduler {has}; {remedy}{END_ISOLATION}")
 
 
 def takes_first(mapping: Mapping) -> bool:
@@ -235,7 +237,7 @@ def _empty_reason(selection: str, topology: Topology) -> str:
     if kind is None:
         return "no CPU may be used"
     if cpus := [cpu for core in topology.cores if core.kind == kind for cpu in core.cpus]:
-        apart = " and isolated (isolcpus)" if set(cpus) <= set(topology.isolated) else ""
+        apart = " and isolated" if set(cpus) <= set(topology.isolated) else ""
         return (
             f"its {kind}-cores (CPUs {format_cpulist(cpus)}) are outside this process's CPU set "
             f"({format_cpulist(topology.allowed)}){apart}"

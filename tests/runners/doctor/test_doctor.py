@@ -541,7 +541,8 @@ def test_a_mask_is_a_remedy_only_for_cpus_that_are_not_apart(
     restricted = replace(node, topology=replace(node.topology, allowed=allowed))
     (found,) = probe(restricted, False, ["cpus"])
     assert found.state == "limited"
-    assert ("is a cpuset partition of other" if kind == "root" else "isolated") in found.reason
+    partition = f"CPU 1 is a cpuset partition ({kind}) of other processes"
+    assert ("CPU 1 is isolated" if kind == "isolcpus" else partition) in found.reason
     assert found.grant.startswith(grant)
 
 

@@ -320,11 +320,11 @@ def test_cpus_that_are_apart_are_found_and_told(
 @pytest.mark.parametrize(
     ("own", "told"),
     [
-        ("0::/bench/job", "CPUs 6-7 are a cpuset partition, in which this process is"),
-        ("0::/user.slice", "CPUs 6-7 are a cpuset partition of other processes"),
+        ("0::/bench/job", "CPUs 6-7 are a cpuset partition (root), in which this process is"),
+        ("0::/user.slice", "CPUs 6-7 are a cpuset partition (root) of other processes"),
     ],
 )
-def test_a_partition_within_which_threads_are_balanced_is_told(
+def test_cpuset_partitions_are_told_and_those_of_others_are_not_allowed(
     tmp_path: Path, own: str, told: str
 ) -> None:
     root = build_tree(tmp_path, EIGHT)
@@ -332,7 +332,11 @@ def test_a_partition_within_which_threads_are_balanced_is_told(
     for path, text in files.items():
         write(root, path, text)
     node = open_node(root)
-    assert [told in note for note in node.topology.notes].count(True) == 1
+    told_of_others = "CPU 5 is a cpuset partition (isolated) of other processes"
+    for sentence in (told, told_of_others):
+        assert [sentence in note for note in node.topology.notes].count(True) == 1
+    assert not any("balances no threads" in note for note in node.topology.notes)
+    assert set(range(8)) - set(node.topology.allowed) == ({5} if "bench" in own else {5, 6, 7})
     assert node.topology.isolated == (5,)
     assert node.facts["cpuset_partitions"] == {"root": "6-7", "isolated": "5"}
 
