@@ -70,7 +70,9 @@ def probe_cpus(node: ProbedNode) -> Capability:
             f"{format_cpulist(denied)}"
         )
     partitions = read_partitions(node.tree)
-    apart = set(topology.isolated).union(*(part.cpus for part in partitions if not part.own))
+    own = next((part for part in partitions if part.own), None)
+    beyond = denied if own else set().union(*(part.cpus for part in partitions))
+    apart = beyond.union(topology.isolated)
     # A mask that has isolated CPUs does not make the kernel balance threads onto them, and none can
     # have those of another cpuset partition.
     if denied.difference(apart):
@@ -79,6 +81,8 @@ def probe_cpus(node: ProbedNode) -> Capability:
             f"taskset -pc {balanced} $$, or start outside the batch job, container or cgroup that "
             "restricts it"
         )
+    elif own and denied:
+        grant = "end the cpuset partition, or start outside of it"
     elif topology.isolated:
         grant = "start the node without the boot option isolcpus, or end the cpuset partition"
     elif denied:

@@ -526,6 +526,8 @@ def test_what_a_recorded_node_has_is_told_with_what_would_help(
         ("root", (0, 2, 3), "end the cpuset partition, or start in it"),
         ("root", (0,), "taskset -pc 0,2-3 $$"),
         ("isolated", (0, 2, 3), ISOLCPUS),
+        # This process is in it.
+        ("own", (1,), "end the cpuset partition, or start outside of it"),
     ],
 )
 def test_a_mask_is_a_remedy_only_for_cpus_that_are_not_apart(
@@ -535,6 +537,8 @@ def test_a_mask_is_a_remedy_only_for_cpus_that_are_not_apart(
     if kind == "isolcpus":
         write(root, f"{CPU}/isolated", "1")
     else:
+        write(root, "proc/self/cgroup", "0::/bench" if kind == "own" else "0::/")
+        kind = "isolated" if kind == "own" else kind
         write(root, "sys/fs/cgroup/bench/cpuset.cpus.partition", kind)
         write(root, "sys/fs/cgroup/bench/cpuset.cpus.effective", "1")
     node = open_node(root)
@@ -542,7 +546,8 @@ def test_a_mask_is_a_remedy_only_for_cpus_that_are_not_apart(
     (found,) = probe(restricted, False, ["cpus"])
     assert found.state == "limited"
     partition = f"CPU 1 is a cpuset partition ({kind}) of other processes"
-    assert ("CPU 1 is isolated" if kind == "isolcpus" else partition) in found.reason
+    by_boot = kind == "isolcpus" or allowed == (1,)
+    assert ("CPU 1 is isolated" if by_boot else partition) in found.reason
     assert found.grant.startswith(grant)
 
 
