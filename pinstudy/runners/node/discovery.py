@@ -63,8 +63,8 @@ def read_topology(root: Path, declared: str | None = None) -> Topology:
         kinds, kind_notes = declare(declared, kinds, online, offline)
     notes += kind_notes
     notes += unlike_cores(tree, kinds, online)
-    isolated, tickless = read_isolated(tree, online), read_tickless(tree, online)
     partitions = read_partitions(tree)
+    isolated, tickless = read_isolated(tree, online, partitions), read_tickless(tree, online)
     notes += isolation_notes(isolated, tickless, partitions)
     return Topology(
         kinds=kinds,

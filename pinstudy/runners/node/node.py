@@ -29,7 +29,7 @@ from pinstudy.runners.node.power import (
     read_power_limits,
     read_power_supply,
 )
-from pinstudy.runners.node.scheduler import read_scheduler
+from pinstudy.runners.node.scheduler import read_isolation, read_scheduler
 from pinstudy.runners.node.topology import Topology
 from pinstudy.runners.records.kept_facts import digest_facts
 
@@ -41,6 +41,7 @@ _UNCHANGED = (
     *("governor_read", "driver_mode", "epp", "min_khz", "max_khz", "floor_khz", "turbo"),
     *("sched_energy_aware", "sched_itmt", "sched_cache_aware", "preemption"),
     *("sched_ext", "sched_ext_scheduler", "sched_ext_loaded"),
+    *("isolated_cpus", "cpuset_partition"),
 )
 
 
@@ -138,7 +139,8 @@ def read_state(node: Node, cpus: Sequence[int]) -> Reading:
             "cpu_capacity": _capacities(node, cpus),
         }
     )
-    return scaling | read_scheduler(node.tree) | of_boot | now
+    isolation = read_isolation(node.tree, node.topology.online)
+    return scaling | read_scheduler(node.tree) | isolation | of_boot | now
 
 
 def _capacities(node: Node, cpus: Iterable[int]) -> dict[str, list[int]] | Unavailable:

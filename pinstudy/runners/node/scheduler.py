@@ -29,13 +29,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from pinstudy.base.cpulist import named_cpus, parse_cpulist
+from pinstudy.base.cpulist import format_cpulist, named_cpus, parse_cpulist
 from pinstudy.base.reading import Reading, Unavailable, known, reading_of
 from pinstudy.runners.host import control_groups
 from pinstudy.runners.host.control_groups import GROUPS, Partition, read_partitions
 from pinstudy.runners.host.tree import Tree
 from pinstudy.runners.node.cpufreq import CPUS
-from pinstudy.runners.records.settings_of_runs import NO_SCHED_EXT
+from pinstudy.runners.records.settings_of_runs import NO_SCHED_EXT, NONE
 
 ENERGY_AWARE = "/proc/sys/kernel/sched_energy_aware"
 SCHED_EXT = "/sys/kernel/sched_ext/state"
@@ -157,14 +157,27 @@ PARTITIONS = f"{GROUPS}/cpuset.cpus.isolated"
 _FLAGS, _DOMAIN = frozenset({"nohz", "domain", "managed_irq"}), "domain"
 
 
-def read_isolated(tree: Tree, online: tuple[int, ...]) -> tuple[int, ...]:
+def read_isolated(
+    tree: Tree, online: tuple[int, ...], partitions: Iterable[Partition]
+) -> tuple[int, ...]:
     """Return the online CPUs that the kernel leaves out of its balancing."""
     by_boot = known(tree.cpulist(ISOLATED))
     if by_boot is None:
         by_boot = _isolcpus(_option(tree, "isolcpus"), online)
-    seen = (part.cpus for part in read_partitions(tree) if part.type == control_groups.ISOLATED)
+    seen = (part.cpus for part in partitions if part.type == control_groups.ISOLATED)
     found = {*by_boot, *(known(tree.cpulist(PARTITIONS)) or ())}.union(*seen)
     return tuple(sorted(found.intersection(online)))
+
+
+def read_isolation(tree: Tree, online: tuple[int, ...]) -> Reading:
+    """Return which CPUs are isolated, and this process's cpuset partition, as fields of a record.
+
+    Each is NONE where there is none: partitions may be made and ended at any time.
+    """
+    partitions = read_partitions(tree)
+    own = (f"{part.type} {format_cpulist(part.cpus)}" for part in partitions if part.own)
+    isolated = format_cpulist(read_isolated(tree, online, partitions))
+    return Reading({"isolated_cpus": isolated or NONE, "cpuset_partition": next(own, NONE)})
 
 
 def read_tickless(tree: Tree, online: tuple[int, ...]) -> tuple[int, ...]:

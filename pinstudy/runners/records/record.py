@@ -473,6 +473,10 @@ class State(RegionFields):
     """seconds since pinstudy loaded the scheduler"""
     scheduler_cpu_s: CpuTime | None = None
     """of its process, without its part in the kernel"""
+    isolated_cpus: str | None = None
+    """onto which the [scheduler moves no threads](nodes.md#isolated-cpus), or `none`; type and CPUs
+    of pinstudy's own cpuset partition, or `none`"""
+    cpuset_partition: str | None = None
     power_supply: str | None = None
     """[`mains`, `battery`](nodes.md#mains-or-battery); the firmware's profile"""
     platform_profile: str | None = None

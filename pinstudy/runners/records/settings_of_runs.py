@@ -28,21 +28,25 @@ SCHEDULING = {
 }
 # Those of which tables have a note in other words (pinstudy/analysis/tables/footnotes.py).
 NOTED_SCHEDULING = (SCHEDULING["sched_energy_aware"], SCHEDULING["sched_ext_scheduler"])
-# Those that neither a governor nor a supply moves: cases that differ in them, and did not ask for
-# that, were made before and after somebody switched them.
-SWITCHED = (
-    *(SCHEDULING[name] for name in ("sched_itmt", "sched_cache_aware", "preemption")),
-    *(SCALING[name] for name in ("floor_khz", "driver_mode")),
-)
 # What a node runs from, as it is recorded, and the words for it.
 PowerSupply = Literal["mains", "battery"]
 MAINS: PowerSupply = "mains"
 BATTERY: PowerSupply = "battery"
 POWER_SUPPLY = "power supply"
 POWER = {"power_supply": POWER_SUPPLY, "platform_profile": "platform profile"}
+ISOLATION = {"isolated_cpus": "isolated CPUs", "cpuset_partition": "cpuset partition"}
+# What is recorded where no CPU is isolated, or this process is in no partition.
+NONE = "none"
 # The name that is recorded where sched_ext has loaded no scheduler.
 NO_SCHED_EXT = "none"
-_TEXTS = SCALING | SCHEDULING | POWER
+# Those that neither a governor nor a supply moves: cases that differ in them, and did not ask for
+# that, were made before and after somebody switched them.
+SWITCHED = (
+    *(SCHEDULING[name] for name in ("sched_itmt", "sched_cache_aware", "preemption")),
+    *(SCALING[name] for name in ("floor_khz", "driver_mode")),
+    *ISOLATION.values(),
+)
+_TEXTS = SCALING | SCHEDULING | POWER | ISOLATION
 _LIMITS = {"pl1_w": "PL1 of {} (W)", "tau_s": "window of PL1 of {} (s)", "pl2_w": "PL2 of {} (W)"}
 # The fields of a record that `settings_in` reads.
 FIELDS = (*_TEXTS, "power_limits")

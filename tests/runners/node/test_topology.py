@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from pinstudy.base.cpulist import format_cpulist, parse_cpulist
 from pinstudy.base.errors import UserError
 from pinstudy.runners.node.discovery import read_topology
-from pinstudy.runners.node.node import open_node
+from pinstudy.runners.node.node import open_node, read_state, state_changes
 from pinstudy.runners.node.topology import (
     ACROSS_PACKAGES,
     SAME_NODE,
@@ -339,6 +339,13 @@ def test_cpuset_partitions_are_told_and_those_of_others_are_not_allowed(
     assert set(range(8)) - set(node.topology.allowed) == ({5} if "bench" in own else {5, 6, 7})
     assert node.topology.isolated == (5,)
     assert node.facts["cpuset_partitions"] == {"root": "6-7", "isolated": "5"}
+    run = read_state(node, (0, 1)).fields
+    inside = "root 6-7" if "bench" in own else "none"
+    assert (run["isolated_cpus"], run["cpuset_partition"]) == ("5", inside)
+    # Partitions are made and ended while a study runs.
+    write(root, "sys/fs/cgroup/idle/cpuset.cpus.partition", "member")
+    now = read_state(node, (0, 1)).fields
+    assert state_changes(run, now) == "isolated_cpus was 5 before the run and none after it"
 
 
 GARBAGE = st.one_of(

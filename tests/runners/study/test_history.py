@@ -79,6 +79,8 @@ STATE: dict[str, Any] = {
     "preemption": "lazy",
     "floor_khz": {"1800000": "0-1"},
     "driver_mode": "active",
+    "isolated_cpus": "none",
+    "cpuset_partition": "root 0-3",
     "power_supply": "mains",
     "platform_profile": "balanced",
     "power_limits": {"package-0": {"pl1_w": 125.0, "tau_s": 28.0, "pl2_w": 253.0}},
@@ -106,6 +108,8 @@ def earlier(*runs: dict[str, Any]) -> EarlierSettings:
         ({"governor_read": "performance"}, "governor was 'powersave', now 'performance'"),
         ({"sched_itmt": "off"}, "ITMT was 'on', now 'off'"),
         ({"preemption": "full"}, "preemption was 'lazy', now 'full'"),
+        ({"isolated_cpus": "2-3"}, "isolated CPUs were 'none', now '2-3'"),
+        ({"cpuset_partition": "none"}, "cpuset partition was 'root 0-3', now 'none'"),
         ({"floor_khz": {"400000": "0-1"}}, "floor of frequency (kHz) was '1800000 on 0-1', now"),
         (
             {"driver_mode": "active, dynamic EPP"},
