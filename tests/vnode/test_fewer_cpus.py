@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+from collections.abc import Iterator
 
 import pytest
 
@@ -49,6 +50,32 @@ def test_a_cpu_that_is_offline_is_in_no_kind(node: VirtualNode) -> None:
 
     kinds = json.loads(ended.output)["kinds"]
     assert [(kind["name"], kind["cpus"]) for kind in kinds] == [("P", "0-3"), ("E", "4-5,7")]
+
+
+GROUP = "/sys/fs/cgroup/bench"
+
+
+@pytest.fixture
+def partition(node: VirtualNode) -> Iterator[None]:
+    """Make an isolated cpuset partition of CPUs 0-1; nothing else tells of it in Linux 6.1."""
+    node.shell(
+        f"echo +cpuset >/sys/fs/cgroup/cgroup.subtree_control; mkdir {GROUP}; cd {GROUP};"
+        "echo 0-1 >cpuset.cpus; echo isolated >cpuset.cpus.partition"
+    )
+    yield
+    node.shell(f"echo member >{GROUP}/cpuset.cpus.partition; rmdir {GROUP}")
+
+
+@pytest.mark.usefixtures("partition")
+def test_an_isolated_partition_is_seen_from_without_and_from_within(node: VirtualNode) -> None:
+    outside = json.loads(pinstudy(node, "topology", "--json").output)
+    join = f"echo $$ >{GROUP}/cgroup.procs; exec {PINSTUDY} topology --json"
+    inside = json.loads(node.run("sh", "-c", join, cwd=KEPT, env=ENVIRONMENT).output)
+
+    assert (outside["isolated"], outside["allowed"]) == ("0-1", "2-7")
+    assert (inside["isolated"], inside["allowed"]) == ("0-1", "0-1")
+    for topology, told in ((outside, "of other processes"), (inside, "balances no threads")):
+        assert told in " ".join(topology["notes"])
 
 
 def test_cases_that_need_more_cores_than_are_online_are_left_out(node: VirtualNode) -> None:
