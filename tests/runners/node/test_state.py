@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ FOUR = Machine(
 )
 
 
-def state(folder: Path, files: dict[str, object]) -> Reading:
+def state(folder: Path, files: Mapping[str, object]) -> Reading:
     """Return the state of a node that has these files, too."""
     root = folder / "node" if (folder / "node").exists() else build_tree(folder, FOUR)
     for path, text in files.items():
