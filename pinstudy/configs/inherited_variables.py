@@ -27,7 +27,8 @@ OPENMP_PREFIXES = ("OMP_", "KMP_", "GOMP_")
 # affect the run: those of OpenMP, the loader, the allocator (ld.so(8), mallopt(3)), libraries with
 # threads, and MPI.
 RECORDED_PREFIXES = (
-    *(*OPENMP_PREFIXES, "LIBOMP_", "OMPX_"),
+    # TCM_ENABLE lets Intel's runtimes share out threads among them.
+    *(*OPENMP_PREFIXES, "LIBOMP_", "OMPX_", "TCM_"),
     *("LD_", "GLIBC_TUNABLES", "MALLOC_", "OPENBLAS_", "GOTO_", "MKL_", "BLIS_"),
     *("OMPI_", "PMIX_MCA_", "PRTE_", "MPICH_", "HYDRA_", "UCX_"),
 )

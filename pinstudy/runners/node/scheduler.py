@@ -129,7 +129,7 @@ def read_preemption(tree: Tree) -> str | Unavailable:
         return REAL_TIME
     if not isinstance(text, Unavailable):
         return Unavailable(f"{PREEMPTION} marks no mode")
-    if text.missing and version and "PREEMPT_DYNAMIC" not in version:
+    if version and "PREEMPT_DYNAMIC" not in version:
         return Unavailable("the kernel was built for one mode, which it does not tell")
     return text
 
