@@ -21,12 +21,16 @@ from tests.support.tools import need_tool
 from tests.support.wait import until
 
 BUSY = "while :; do :; done"
+NAME = f"busy{os.getpid()}"
 
 
 @pytest.fixture
-def busy() -> Iterator[subprocess.Popen[str]]:
+def busy(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
     """Give a process that works on the second of two CPUs, and has for half a second already."""
-    command = [need_tool("taskset"), "-c", str(two_cpus()[1]), "sh", "-c", BUSY]
+    # No other process of the node has this name.
+    shell = tmp_path / NAME
+    shell.symlink_to(need_tool("sh"))
+    command = [need_tool("taskset"), "-c", str(two_cpus()[1]), str(shell), "-c", BUSY]
     with ended(subprocess.Popen(command, text=True)) as process:
         until(lambda: cpu_s(process.pid) > 0.5, process)
         yield process
@@ -50,23 +54,23 @@ def test_a_thread_is_shown_where_it_is_and_with_what_it_uses_meanwhile(
     seen = look(busy.pid, "--seconds", 0.5, "--expect", second, *kinds, "--json")
     used_s = cpu_s(busy.pid) - before_s
     (thread,) = seen["threads"]
-    assert (thread["pid"], thread["name"], thread["allowed"]) == (busy.pid, "sh", str(second))
+    assert (thread["pid"], thread["name"], thread["allowed"]) == (busy.pid, NAME, str(second))
     # What it had used before is not counted.
     assert 0 < thread["cpu_s"] <= min(used_s, seen["elapsed_s"])
     assert thread["cpu_s_on"] == {"E": pytest.approx(thread["cpu_s"])}
     assert thread["migrations"] in (0, None)
     assert seen["placement"] == {"verdict": "proved", "reason": ""}
     assert seen["imbalance"] is None
-    assert "sh" not in [task["command"] for task in seen["beside"]["foreign_tasks"]]
+    assert NAME not in [task["command"] for task in seen["beside"]["foreign_tasks"]]
 
 
 def test_a_thread_elsewhere_than_expected_is_told_by_the_exit_status(
-    busy: subprocess.Popen[str],
+    tmp_path: Path, busy: subprocess.Popen[str]
 ) -> None:
     first, second = two_cpus()
     shown = look(busy.pid, "--seconds", 0.5, "--expect", first, status=1)
     assert f"violated: thread {busy.pid} ran on CPU {second}, outside {first}" in shown
-    assert f"process {busy.pid}  sh -c {BUSY}" in shown
+    assert f"process {busy.pid}  {tmp_path}/{NAME} -c" in shown
 
 
 def test_the_processes_of_a_job_and_their_descendants_are_looked_at(
