@@ -22,7 +22,15 @@ from pinstudy.configs.mapping import (
 )
 from pinstudy.configs.repetitions import Repetitions
 from pinstudy.configs.settings import GOVERNOR, NAMES, SettingFactors, combinations
-from pinstudy.configs.study import MAX_REGIONS, NO_CO_RUNNER, AppChoice, CoRunner, Exclusion, Study
+from pinstudy.configs.study import (
+    MAX_REGIONS,
+    NO_CO_RUNNER,
+    SEQUENTIAL,
+    AppChoice,
+    CoRunner,
+    Exclusion,
+    Study,
+)
 from pinstudy.configs.variables import thread_count_mistakes
 
 # A million runs of a second take 12 days; a longer study is a mistake.
@@ -120,8 +128,8 @@ class Resolver:
         if not isinstance(rule, Repetitions):
             return 1
         if rule.decide:
-            if self.data.get("order", Study.order) != "randomised-blocks":
-                message = "comparisons are decided block by block; write order: randomised-blocks"
+            if self.data.get("order", Study.order) == SEQUENTIAL:
+                message = f"comparisons are decided block by block; write order: {Study.order}"
                 self._mistake(("order",), message)
             self._refuse_in_guests("decide", ("engine",))
         return rule.most

@@ -33,6 +33,8 @@ from pinstudy.configs.variables import Variables
 # How a study is spread over the nodes of a site.
 PER_NODE = "per-node"
 SPLIT = "split"
+# In which order runs are made (pinstudy.runners.plan.runs).
+RANDOMISED, BALANCED, SEQUENTIAL = ORDERS = ("randomised-blocks", "balanced", "sequential")
 DEFAULT_COLLECTORS = ("perf", "energy")
 # `c2c` costs one more execution of each case of an app with `c2c: true`, so it is no default.
 COLLECTORS = (*DEFAULT_COLLECTORS, "c2c")
@@ -369,9 +371,10 @@ class Study:
     cases. Without it: none"""
     warmup: Annotated[int, count("how many runs of a case are not counted", 0, 1000)] = 1
     """runs of each case before, not averaged"""
-    order: Annotated[str, word("order", ("randomised-blocks", "sequential"))] = "randomised-blocks"
-    """`randomised-blocks`: each repetition is a shuffled pass over all cases; `sequential`: a case
-    after the other, and [nothing is compared](samples.md#the-order-of-runs)"""
+    order: Annotated[str, word("order", ORDERS)] = RANDOMISED
+    """`randomised-blocks`: each repetition is a shuffled pass over all cases; `balanced`: one in
+    which [each case follows each](samples.md#what-runs-before-a-run) equally often; `sequential`: a
+    case after the other, and [nothing is compared](samples.md#the-order-of-runs)"""
     seed: Annotated[int, count("a seed", 0, 2**32 - 1)] = 1
     """of the shuffle"""
     wait_policies: Annotated[tuple[WaitPolicy, ...], called("wait_policy")] = (DEFAULT_WAIT_POLICY,)

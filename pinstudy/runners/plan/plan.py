@@ -16,7 +16,7 @@ from pinstudy.configs.mapping import Mapping as StudyMapping
 from pinstudy.configs.repetitions import MAX_REPETITIONS
 from pinstudy.configs.settings import NAMES as SETTING_NAMES
 from pinstudy.configs.settings import Settings
-from pinstudy.configs.study import AppChoice, CoRunner, Study
+from pinstudy.configs.study import SEQUENTIAL, AppChoice, CoRunner, Study
 from pinstudy.configs.variables import SetVariable, merged
 from pinstudy.runners.host.software import is_own, not_found
 from pinstudy.runners.node.topology import Topology
@@ -116,7 +116,7 @@ class Plan:
     def boots_take_turns(self) -> bool:
         """Whether several guests are booted for two blocks each, again and again."""
         boots = {case.engine.boot for case in self.cases}
-        return len(boots) > 1 and self.study.order != "sequential"
+        return len(boots) > 1 and self.study.order != SEQUENTIAL
 
     @property
     def boots(self) -> int:

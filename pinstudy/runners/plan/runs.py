@@ -1,20 +1,24 @@
 """The runs of a plan: their order, and how long they will take. Pure.
 
-Randomised complete blocks: each repetition is a shuffled pass over all cases, so that drift of
-the machine (temperature, other users) affects all cases alike and comparisons can be paired by
-block. Cases are sorted by a hash of seed, block and case: the same seed gives the same order on
-every Python, and the order of the other cases does not change when a case joins or leaves a resumed
-study.
+Complete blocks: each repetition is a pass over all cases, so that drift of the machine
+(temperature, other users) affects all cases alike and comparisons can be paired by block. The same
+seed gives the same order on every Python.
+
+Blocks are `balanced` (pinstudy.runners.plan.balanced_order), or randomised: cases are sorted by a
+hash of seed, block and case, and the order of the others does not change when a case joins or
+leaves a resumed study.
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Mapping, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from pinstudy.configs.settings import Settings
+from pinstudy.configs.study import BALANCED, SEQUENTIAL
+from pinstudy.runners.plan.balanced_order import balanced_blocks, shuffled
 from pinstudy.runners.plan.case import Case
 from pinstudy.runners.plan.mechanisms import mechanism_of
 from pinstudy.runners.records.race_state import OVERHEAD_S
@@ -59,18 +63,15 @@ def plan_groups(
     them. Each boot begins with the warm-up runs. In sequence a group follows the other. The names
     and the seed give the order of groups; `plan_order` orders the cases of each group.
     """
-    names = list(groups) if order == "sequential" else _shuffled(list(groups), f"{seed}/groups")
-    of_group = {name: plan_order(groups[name], repetitions, warmup, order, seed) for name in names}
-    if order == "sequential" or len(names) < 2:
-        runs = [
-            planned
-            for name in names
-            for planned in of_group[name]
-            if blocks is None or planned.warmup or planned.repetition in blocks
-        ]
+    names = list(groups) if order == SEQUENTIAL else shuffled(list(groups), f"{seed}/groups")
+    of_group = {
+        name: plan_order(groups[name], repetitions, warmup, order, seed, blocks) for name in names
+    }
+    if order == SEQUENTIAL or len(names) < 2:
+        runs = [planned for name in names for planned in of_group[name]]
     else:
         rounds = range(booted_times(repetitions))
-        turns = (_turn(of_group[name], at, warmup, blocks) for at in rounds for name in names)
+        turns = (_turn(of_group[name], at, warmup) for at in rounds for name in names)
         runs = [planned for turn in turns for planned in turn]
     return [planned._replace(order=position) for position, planned in enumerate(runs)]
 
@@ -80,37 +81,39 @@ def booted_times(repetitions: int) -> int:
     return -(-repetitions // BLOCKS_OF_A_BOOT)
 
 
-def _turn(
-    runs: Sequence[PlannedRun], at: int, warmup: int, blocks: Container[int] | None
-) -> list[PlannedRun]:
+def _turn(runs: Sequence[PlannedRun], at: int, warmup: int) -> list[PlannedRun]:
     """Return a guest's runs of one boot, warm-up runs first; none where no block is asked for."""
     measured = [
-        run
-        for run in runs
-        if not run.warmup
-        and (run.repetition - 1) // BLOCKS_OF_A_BOOT == at
-        and (blocks is None or run.repetition in blocks)
+        run for run in runs if not run.warmup and (run.repetition - 1) // BLOCKS_OF_A_BOOT == at
     ]
     first = [run._replace(repetition=at * warmup + run.repetition) for run in runs if run.warmup]
     return [*first, *measured] if measured else []
 
 
 def plan_order(
-    case_ids: Sequence[str], repetitions: int, warmup: int, order: str, seed: int
+    case_ids: Sequence[str],
+    repetitions: int,
+    warmup: int,
+    order: str,
+    seed: int,
+    blocks: Container[int] | None = None,
 ) -> list[PlannedRun]:
-    """Return every run of these cases in the order in which it is to be made.
+    """Return the runs of these cases, of these blocks or of all, in the order to make them.
 
-    `order` is `randomised-blocks`, or `sequential`, which keeps all runs of a case together.
+    `order` is `randomised-blocks`, `balanced`, or `sequential`, which keeps all runs of a case
+    together.
     """
-    passes = [(True, number) for number in range(1, warmup + 1)]
-    passes += [(False, number) for number in range(1, repetitions + 1)]
-    if order == "sequential":
+    warmups = [(True, number) for number in range(1, warmup + 1)]
+    numbers = [n for n in range(1, repetitions + 1) if blocks is None or n in blocks]
+    passes = warmups + [(False, number) for number in numbers]
+    if order == SEQUENTIAL:
         wanted = [(case, is_warmup, number) for case in case_ids for is_warmup, number in passes]
     else:
+        rows = _balanced if order == BALANCED else _randomised
         wanted = [
             (case, is_warmup, number)
-            for is_warmup, number in passes
-            for case in _shuffled(case_ids, f"{seed}/{'w' if is_warmup else 'b'}{number}")
+            for (is_warmup, number), row in zip(passes, rows(case_ids, passes, seed), strict=True)
+            for case in row
         ]
     return [
         PlannedRun(position, 0 if is_warmup else number, case, number, is_warmup)
@@ -118,8 +121,29 @@ def plan_order(
     ]
 
 
-def _shuffled(case_ids: Sequence[str], salt: str) -> list[str]:
-    return sorted(case_ids, key=lambda case: hashlib.sha256(f"{salt}/{case}".encode()).digest())
+_Passes = Sequence[tuple[bool, int]]
+
+
+def _randomised(case_ids: Sequence[str], passes: _Passes, seed: int) -> list[list[str]]:
+    return [
+        shuffled(case_ids, f"{seed}/{'w' if is_warmup else 'b'}{number}")
+        for is_warmup, number in passes
+    ]
+
+
+def _balanced(case_ids: Sequence[str], passes: _Passes, seed: int) -> list[list[str]]:
+    """Return the passes, consecutive blocks a chain, which each worker that divides them has.
+
+    The last warm-up run is of the case that block 1 begins with: that, too, follows itself.
+    """
+    warmups = [a_pass for a_pass in passes if a_pass[0]]
+    numbers = [number for is_warmup, number in passes if not is_warmup]
+    chained = balanced_blocks(case_ids, f"{seed}/balanced/{numbers[0] if numbers else 0}")
+    blocks = list(islice(chained, len(numbers)))
+    first = blocks[0][0] if case_ids and blocks else None
+    return [
+        sorted(row, key=lambda case: case == first) for row in _randomised(case_ids, warmups, seed)
+    ] + blocks
 
 
 def _hint_s(case: Case, speeds: Mapping[int, float]) -> float | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from itertools import groupby
+from itertools import groupby, pairwise
 
 import numpy as np
 import pytest
@@ -19,6 +19,7 @@ from tests.runners.cases import DEMO, SMALL, case
 
 CASES = ["a", "b", "c", "d", "e"]
 BLOCKS = "randomised-blocks"
+ALL = [BLOCKS, "balanced", "sequential"]
 
 
 def test_each_block_is_a_complete_pass_over_all_cases() -> None:
@@ -70,12 +71,12 @@ GROUPS = st.dictionaries(st.text("abcdef", min_size=1), st.integers(1, 4), max_s
 ORDERS = st.sampled_from([BLOCKS, "sequential"])
 
 
-@given(GROUPS, st.integers(1, 9), st.integers(0, 2), ORDERS, st.integers(0, 9))
+@given(GROUPS, st.integers(1, 9), st.integers(0, 2), st.sampled_from(ALL), st.integers(0, 9))
 def test_groups_take_turns_of_two_blocks_and_every_run_is_made_once(
     groups: dict[str, list[str]], repetitions: int, warmup: int, order: str, seed: int
 ) -> None:
     runs = plan_groups(groups, repetitions, warmup, order, seed)
-    in_turn = len(groups) > 1 and order == BLOCKS
+    in_turn = len(groups) > 1 and order != "sequential"
     boots = (repetitions + 1) // 2 if in_turn else 1
     assert [run.order for run in runs] == list(range(len(runs)))
     made = [(name, list(boot)) for name, boot in groupby(runs, group_of)]
@@ -105,13 +106,13 @@ def test_runs_of_two_groups_are_in_turn(repetitions: int) -> None:
     assert are_in_turn(Made(none, first, first), Made(none, second, second))
 
 
-@given(GROUPS, st.integers(1, 6), st.integers(0, 2), st.integers(0, 9))
+@given(GROUPS, st.integers(1, 6), st.integers(0, 2), st.sampled_from(ALL), st.integers(0, 9))
 def test_workers_that_divide_blocks_make_each_once(
-    groups: dict[str, list[str]], repetitions: int, warmup: int, seed: int
+    groups: dict[str, list[str]], repetitions: int, warmup: int, order: str, seed: int
 ) -> None:
-    whole = plan_groups(groups, repetitions, warmup, BLOCKS, seed)
+    whole = plan_groups(groups, repetitions, warmup, order, seed)
     parts = [
-        plan_groups(groups, repetitions, warmup, BLOCKS, seed, range(first, repetitions + 1, 2))
+        plan_groups(groups, repetitions, warmup, order, seed, range(first, repetitions + 1, 2))
         for first in (1, 2)
     ]
     measured = [run.key for part in parts for run in part if not run.warmup]
@@ -137,6 +138,65 @@ def test_neither_other_groups_nor_a_case_that_leaves_nor_their_order_reorder_run
         assert [run.key for run in runs if group_of(run) in left] == keys(left)
     if order == BLOCKS:
         assert keys(dict(reversed(groups.items()))) == [run.key for run in runs]
+
+
+def balanced(
+    count: int, repetitions: int, seed: int, warmup: int = 0, blocks: range | None = None
+) -> list[PlannedRun]:
+    names = [f"c{number}" for number in range(count)]
+    return plan_order(names, repetitions, warmup, "balanced", seed, blocks)
+
+
+def blocks_in(runs: list[PlannedRun]) -> list[list[str]]:
+    return [[run.case_id for run in block] for _, block in groupby(runs, lambda run: run.block)]
+
+
+@given(st.integers(2, 9), st.integers(0, 2), st.integers(0, 1000))
+def test_in_a_cycle_of_balanced_blocks_each_case_follows_each_twice(
+    count: int, cycle: int, seed: int
+) -> None:
+    rows = blocks_in(balanced(count, 2 * count * 3, seed))[cycle * 2 * count :][: 2 * count]
+    cases = [case for row in rows for case in row]
+    follows = Counter(zip([cases[0], *cases], cases, strict=False))
+    assert len(follows) == count**2
+    assert set(follows.values()) == {2}
+    for place in zip(*rows, strict=True):
+        assert set(Counter(place).values()) == {2}
+
+
+@given(st.integers(1, 9), st.integers(1, 30), st.integers(0, 2), st.integers(0, 1000))
+def test_a_balanced_block_begins_with_the_case_that_was_run_last(
+    count: int, repetitions: int, warmup: int, seed: int
+) -> None:
+    runs = balanced(count, repetitions, seed, warmup=warmup)
+    rows = blocks_in([run for run in runs if not run.warmup])
+    assert all(sorted(row) == sorted(rows[0]) for row in rows)
+    assert all(before[-1] == row[0] for before, row in pairwise(rows))
+    if warmup:
+        assert runs[count * warmup - 1].case_id == rows[0][0]
+    # No ordered pair of cases is more than twice in one cycle, however few blocks there are.
+    pairs = Counter(pair for row in rows[: 2 * count] for pair in pairwise(row))
+    assert max(pairs.values(), default=0) <= 2
+
+
+def test_the_seed_chooses_among_balanced_orders_and_all_pairs_come_equally_often() -> None:
+    # Three blocks of four cases: each of 16 pairs is expected in 3 / 4 of 1600 seeds.
+    follows: Counter[tuple[str, str]] = Counter()
+    for seed in range(1600):
+        cases = [run.case_id for run in balanced(4, 3, seed)]
+        follows.update(zip([cases[0], *cases], cases, strict=False))
+    assert len(follows) == 16
+    assert all(abs(count - 1200) < 5 * 1200**0.5 for count in follows.values())
+
+
+def test_a_worker_s_own_blocks_are_a_chain() -> None:
+    rows = blocks_in(balanced(5, 12, 7, blocks=range(2, 13, 2)))
+    assert len(rows) == 6
+    assert all(before[-1] == row[0] for before, row in pairwise(rows))
+
+
+def test_a_study_of_thousands_of_cases_is_ordered_at_once() -> None:
+    assert len({run.case_id for run in balanced(5000, 2, 1)}) == 5000
 
 
 TWO = case(threads=2)
