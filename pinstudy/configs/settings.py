@@ -104,14 +104,20 @@ def _frequency(plain: str) -> str:
 
 
 def _power(plain: str) -> str:
-    if plain == CURRENT:
-        return plain
+    return plain if plain == CURRENT else shown_power(watts(plain))
+
+
+def watts(plain: str) -> float:
+    """Return the watts of a power as people write it: `65W`, `65 W`.
+
+    Raises MismatchError and InvalidError.
+    """
     match = _POWER.fullmatch(plain.strip())
     if match is None:
         raise MismatchError
     if not _LEAST_W <= float(match[1]) <= _MOST_W:
         raise InvalidError(f"{shown(plain)} is not from 0.5 W to 10 kW")
-    return shown_power(float(match[1]))
+    return float(match[1])
 
 
 def _switch(title: str) -> Meta:

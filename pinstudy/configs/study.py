@@ -24,7 +24,14 @@ from pinstudy.configs.event import event_problem
 from pinstudy.configs.mapping import MappingOrName
 from pinstudy.configs.overrides import AS_WRITTEN, Overrides
 from pinstudy.configs.repetitions import MAX_REPETITIONS, REPETITIONS, Decide, Race
-from pinstudy.configs.settings import CURRENT, Governor, SettingFactors, Settings, combinations
+from pinstudy.configs.settings import (
+    CURRENT,
+    Governor,
+    SettingFactors,
+    Settings,
+    combinations,
+    watts,
+)
 from pinstudy.configs.settings import NAMES as SETTING_NAMES
 from pinstudy.configs.site import BOTH_GIVEN, FeatureName, NodeName
 from pinstudy.configs.values import Text, count, duration, label, text, word
@@ -125,6 +132,33 @@ class TemperatureGate:
     limit_s: Annotated[
         float, duration("the longest wait before a run, such as 2 min"), called("limit")
     ]
+
+
+@dataclass(frozen=True)
+class PowerGate:
+    """Before each run the packages' mean power over `over_s` seconds falls to `below_w` watts.
+
+    After `limit_s` seconds the run is made all the same.
+    """
+
+    expected: ClassVar = "a gate with the keys below and limit"
+
+    below_w: Annotated[
+        float,
+        written(Text, to=watts, expected="the power of all packages, such as 20 W"),
+        called("below"),
+    ]
+    limit_s: Annotated[
+        float, duration("the longest wait before a run, such as 2 min"), called("limit")
+    ]
+    over_s: (
+        Annotated[
+            float,
+            duration("over how long power is averaged, from 1 s to 10 min", 1.0, MAX_IDLE_S),
+            called("over"),
+        ]
+        | None
+    ) = None
 
 
 def _idle_time(expected: str) -> Meta:
@@ -391,6 +425,10 @@ class Study:
     temperature_gate: TemperatureGate | None = None
     """`{within: 5 K, limit: 2 min}`: before each run wait, for the limit at most, until every
     package is at most 5 K warmer than at the study's first start. Without it: no waiting"""
+    power_gate: PowerGate | None = None
+    """`{below: 20 W, limit: 2 min}`: before each run wait, for the limit at most, until the mean
+    power of the packages is so low: over tau of the long-term limit, or `over: 28 s`. Without it:
+    no waiting"""
     idle_power: Annotated[
         IdlePower | None,
         written(
@@ -442,5 +480,7 @@ class Study:
 
     @staticmethod
     def contradictions(values: dict[str, Any], present: Collection[str]) -> Iterator[Mistake]:
-        """Refuse governors in two places."""
+        """Refuse governors in two places, and a gate that waits for what is not read."""
         yield from _governors_twice(values, present)
+        if "power_gate" in present and "energy" not in values.get("collect", DEFAULT_COLLECTORS):
+            yield ("power_gate",), AtKey("power comes from energy: add energy to `collect`")

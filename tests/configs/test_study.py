@@ -28,7 +28,7 @@ from pinstudy.configs.settings import (
     settings_in_words,
     settings_of,
 )
-from pinstudy.configs.study import IdlePower, Spread, TemperatureGate, Vm
+from pinstudy.configs.study import IdlePower, PowerGate, Spread, TemperatureGate, Vm
 from tests.configs.shelves import (
     GUEST,
     LU,
@@ -109,6 +109,17 @@ def test_a_bound_is_by_one_thread_or_by_all_cores_of_each_kind() -> None:
             TemperatureGate(80.0, 3600.0),
         ),
         ("temperature_gate", "temperature_gate", None),
+        (
+            "power_gate: {below: 20W, limit: 90 s}",
+            "power_gate",
+            PowerGate(20.0, 90.0),
+        ),
+        (
+            "power_gate: {below: 7.5 W, limit: 2 min, over: 56 s}",
+            "power_gate",
+            PowerGate(7.5, 120.0, 56.0),
+        ),
+        ("order: balanced", "order", "balanced"),
         ("engine", "engine", "local"),
         (GUEST, "engine", "vm"),
         (GUEST, "vm", Vm(8, 16384)),

@@ -296,6 +296,7 @@ STUDY_KEYS = {
     "repetitions": "decide first max time_budget until race",
     "idle_power": "duration every",
     "temperature_gate": "within limit",
+    "power_gate": "below limit over",
     "engine": "vm batch",
     "vm": "cpus memory name",
     "vcpu_mapping": "name selection binding mechanism",

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import shlex
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -41,10 +41,12 @@ from pinstudy.runners.execution.witness import Ending, LaunchError, WitnessProce
 from pinstudy.runners.host.program_files import find_runtime
 from pinstudy.runners.host.software import build_of, description_of, for_tools, tool_versions
 from pinstudy.runners.host.tree import Tree
+from pinstudy.runners.measure.conditions.power_before import PowerBefore, wait_for_power
 from pinstudy.runners.measure.conditions.surroundings import Surroundings, read_load
 from pinstudy.runners.measure.conditions.temperature import Gate
 from pinstudy.runners.measure.energy.cores import FIELD as CORES
 from pinstudy.runners.measure.energy.cores import CoreMeter, try_cores
+from pinstudy.runners.measure.energy.powercap import find_zones
 from pinstudy.runners.measure.energy.source import IdleMeasurements, choose_energy, no_energy
 from pinstudy.runners.measure.meter import Meter, Meters
 from pinstudy.runners.measure.perf.events import (
@@ -58,6 +60,7 @@ from pinstudy.runners.measure.perf.events import (
 )
 from pinstudy.runners.measure.perf.stat import find_perf
 from pinstudy.runners.node.node import Node
+from pinstudy.runners.node.power import long_term_window_s
 from pinstudy.runners.placement.sampler import LoadedLibraries
 from pinstudy.runners.plan.case import Case
 from pinstudy.runners.plan.launch import Launch
@@ -110,8 +113,9 @@ class Collectors:
             problem = f"perf is not installed; {for_tools().sentence}"
         self._counter_fields = fields_of(study.events)
         events = event_list(study.events, read_permission(root).user_only, events_by_pmu(root))
-        self._surroundings = Surroundings(node)
-        gate = study.temperature_gate
+        self._power_before = _power_before(study, root)
+        self._surroundings = Surroundings(node, self._power_before)
+        gate, self._power_gate = study.temperature_gate, study.power_gate
         # Energy is read last before the program starts, and first when it has ended: that of the
         # packages nearest to the program, because all figures rest on it.
         self._of_cores = () if isinstance(self._cores, Unavailable) else (self._cores,)
@@ -126,6 +130,12 @@ class Collectors:
         self._energy_at_marks = self._energy.at_marks()
         self.gate = Gate(gate, self._surroundings.thermometer) if gate else None
         self.warnings = self._surroundings.warnings
+
+    def wait_for_power(self, notify: Callable[[str], None]) -> Reading:
+        """Wait as the study's power gate asks for; see `pinstudy.runners.measure.conditions`."""
+        if self._power_gate is None:
+            return Reading()
+        return wait_for_power(self._power_gate, self._power_before, notify)
 
     @property
     def counts_cores(self) -> bool:
@@ -234,6 +244,14 @@ class Collectors:
         counters = Unavailable(run.perf_problem) if run.perf_problem else read
         problems = energy.problems() if energy else reasons
         return read_regions(run.regions, counters, problems, idle_w)
+
+
+def _power_before(study: Study, root: Path) -> PowerBefore:
+    if "energy" not in study.collect:
+        why_not = Unavailable("the study does not collect energy")
+        return PowerBefore(why_not, why_not)
+    window_s = study.power_gate.over_s if study.power_gate else None
+    return PowerBefore(find_zones(root), window_s or long_term_window_s(Tree(root)))
 
 
 def launchers_of(case: Case) -> tuple[str, ...]:

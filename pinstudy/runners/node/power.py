@@ -101,6 +101,18 @@ def limits_by_domain(limits: Iterable[Mapping[str, Any]]) -> dict[str, dict[str,
     return found
 
 
+def long_term_window_s(tree: Tree) -> float | Unavailable:
+    """Return tau, over which the long-term limit of a package holds; of several the longest."""
+    limits = read_power_limits(tree)
+    if isinstance(limits, Unavailable):
+        return limits
+    found = limits_by_domain(limits)
+    windows = [found[name].get("tau_s", 0.0) for name in found if name.startswith("package")]
+    return max(windows, default=0.0) or Unavailable(
+        f"{POWERCAP} tells no time window (tau) of a package's long-term limit"
+    )
+
+
 def _power_and_window(limit: Mapping[str, Any]) -> tuple[float, float]:
     # Of equal powers, the limit with the shorter window takes effect first.
     return limit["power_w"], math.inf if limit["window_s"] is None else limit["window_s"]

@@ -18,13 +18,14 @@ CLIPPED = "clipped at a power limit"
 BY_QUOTA = "stopped by the CPU quota of a control group"
 AT_LIMIT = "at or above the long-term power limit (PL1)"
 WARM = "begun warmer than the temperature gate allows"
+POWERED = "begun after more power than the power gate allows"
 SHARED = "with other tasks on their CPUs (more than 1 % of their CPU time)"
 STOLEN = "with CPU time stolen by a hypervisor (more than 1 % of theirs)"
 TOO_SHORT = "of a region that is too short (a mark takes more than 1 % of its time)"
 MARKED = "whose time includes marks of regions (more than 1 % of it)"
 MORE_THREADS = "with more threads at work than asked for (nested regions, or a library's own)"
 DISTURBANCES = (
-    *(THROTTLED, CLIPPED, BY_QUOTA, AT_LIMIT, WARM, SHARED, STOLEN, TOO_SHORT, MARKED),
+    *(THROTTLED, CLIPPED, BY_QUOTA, AT_LIMIT, WARM, POWERED, SHARED, STOLEN, TOO_SHORT, MARKED),
     MORE_THREADS,
 )
 # What the program does itself, in each run.
@@ -56,6 +57,8 @@ def disturbances(record: Mapping[str, Any]) -> tuple[str, ...]:
         found.append(AT_LIMIT)
     if get("gate_reached") is False:
         found.append(WARM)
+    if get("power_gate_reached") is False:
+        found.append(POWERED)
     for name, word in (("foreign_cpu_s", SHARED), ("steal_s", STOLEN)):
         if (seconds := get(name)) and _is_much(seconds, record):
             found.append(word)

@@ -506,6 +506,13 @@ class NodeAround(State):
     time"""
     gate_wait_s: Seconds | None = None
     gate_reached: bool | None = None
+    power_before_w: Watts | None = None
+    """mean power of the packages over the seconds before the run: tau of the long-term limit, or
+    what `power_gate` says"""
+    power_before_window_s: Period | None = None
+    power_gate_wait_s: Seconds | None = None
+    """with `power_gate`: wait; whether reached in time"""
+    power_gate_reached: bool | None = None
     load_1min: Number | None = None
     """before the run"""
     foreign_cpu_s: CpuTime | None = None

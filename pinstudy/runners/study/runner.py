@@ -208,7 +208,7 @@ class Runner:
             self.progress.skipped(case, problem)
             return
         # A hot package leaks, which would make its idle power too high.
-        waited = self._wait_to_cool()
+        waited = self._wait_to_cool() | self.collectors.wait_for_power(self.progress.waiting)
         idle = self.collectors.idle_measurements
         self._measure_idle(planned, case)
         left_s = self.agenda.at_most_s(ahead)

@@ -133,6 +133,9 @@ class PlanSummary:
             lines.append("before the runs the node's instruments are tested, once a boot")
         if gate := study.temperature_gate:
             lines.append(f"before each run up to {duration(gate.limit_s)} for packages to cool")
+        if power := study.power_gate:
+            below = f"power to fall to {power.below_w:g} W"
+            lines.append(f"before each run up to {duration(power.limit_s)} for {below}")
         if study.latency:
             means = LATENCY_PLANS[study.latency]
             lines.append(f"before the runs the latency between CPUs, {means}")

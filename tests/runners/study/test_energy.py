@@ -18,7 +18,7 @@ import pytest
 from pinstudy.base.cpulist import format_cpulist
 from pinstudy.configs.app import App, Build
 from pinstudy.configs.settings import SettingFactors
-from pinstudy.configs.study import AppChoice, IdlePower, Study, TemperatureGate
+from pinstudy.configs.study import AppChoice, IdlePower, PowerGate, Study, TemperatureGate
 from pinstudy.runners.execution.collectors import Collectors, LocalEngine
 from pinstudy.runners.measure.conditions.surroundings import ClockWatch
 from pinstudy.runners.node.node import Node, open_node
@@ -343,3 +343,22 @@ def test_a_second_attempt_waits_for_the_firsts_temperature(tmp_path: Path, warm:
     assert second["gate_reached"] is False
     assert 0.2 <= second["gate_wait_s"] < 5
     assert patient.waits == ["waiting 0.2 s at most for package 0 to cool from 80 to 50 °C"]
+
+
+def test_runs_wait_until_the_power_before_them_is_known_and_low(tmp_path: Path, node: Node) -> None:
+    gate = PowerGate(below_w=9000.0, limit_s=HANG_S, over_s=0.05)
+    patient = Quiet()
+    run(study_of(tmp_path, DRAW, idle_power=None, power_gate=gate), node, tmp_path, patient)
+    first, second = records(tmp_path, "ok")
+    for record in (first, second):
+        assert record["power_gate_reached"] is True
+        assert record["power_before_window_s"] == 0.05
+        assert 0 <= record["power_before_w"] < 9000
+    assert 0.05 <= first["power_gate_wait_s"] < HANG_S
+    assert patient.waits[0].endswith("for power before the run to be known and at most 9000 W")
+
+
+def test_without_energy_power_before_has_the_reason(tmp_path: Path, node: Node) -> None:
+    run(study_of(tmp_path, "true", idle_power=None, collect=()), node, tmp_path)
+    for record in records(tmp_path, "ok"):
+        assert record["unavailable"]["power_before_w"] == "the study does not collect energy"

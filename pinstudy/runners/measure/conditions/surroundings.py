@@ -24,6 +24,7 @@ from pinstudy.runners.host.interference import daemon_warning, find_daemons
 from pinstudy.runners.host.processes import inherited_priority
 from pinstudy.runners.host.tree import Tree
 from pinstudy.runners.measure.conditions.cpu_time import BusyMeter, ForeignTasksMeter, HarnessCost
+from pinstudy.runners.measure.conditions.power_before import PowerBefore
 from pinstudy.runners.measure.conditions.temperature import Thermometer
 from pinstudy.runners.measure.conditions.throttling import QuotaMeter, ThrottleMeter
 from pinstudy.runners.measure.meter import Meters
@@ -42,18 +43,20 @@ class Surroundings:
     _load: float | Unavailable
     _limits: list[dict[str, Any]] | Unavailable
 
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: Node, power_before: PowerBefore | None = None) -> None:
         """Find the sensors, and the daemons that are running."""
         tree = Tree(node.root)
         self._tree = tree
         self._cores = node.topology.cores
         self.thermometer = Thermometer(tree, node.topology)
+        self._power_before = power_before
         self._daemons = find_daemons(tree)
         # Meters whose reading does not depend on the run's CPUs; add new ones here.
         self._plain = (
             self.thermometer,
             ThrottleMeter(tree, node.topology),
             QuotaMeter(tree),
+            *((power_before,) if power_before else ()),
         )
         self._tasks = ForeignTasksMeter(tree)
         self._busy = BusyMeter(tree)
@@ -71,7 +74,9 @@ class Surroundings:
         self._meters.start()
 
     def sample(self) -> None:
-        """Read nothing: it would disturb the program."""
+        """Read nothing but energy that might wrap around: it would disturb the program."""
+        if self._power_before:
+            self._power_before.sample()
 
     def stop(self) -> None:
         """Read everything after a run."""

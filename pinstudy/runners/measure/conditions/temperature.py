@@ -108,13 +108,14 @@ class Gate:
         """
         if not self._thermometer.sensors:
             return Reading({}, dict.fromkeys(("gate_wait_s", "gate_reached"), NO_SENSOR))
-        began_s = self._clock()
-        hot, problem = self._hot()
-        if hot and not problem:
-            notify(f"waiting {duration(self._rule.limit_s)} at most for {', '.join(hot)}")
-        while (waited_s := self._clock() - began_s) < self._rule.limit_s and hot and not problem:
-            self._sleep(min(READ_EVERY_S, self._rule.limit_s - waited_s))
+        hot, problem = list[str](), ""
+
+        def too_hot() -> str:
+            nonlocal hot, problem
             hot, problem = self._hot()
+            return "" if problem else ", ".join(hot)
+
+        waited_s = wait_while(too_hot, self._rule.limit_s, notify, self._clock, self._sleep)
         return reading_of(
             {
                 "gate_wait_s": waited_s,
@@ -139,6 +140,26 @@ class Gate:
                 lost = f"{package}, of {reference_c:g} °C at the start, has no sensor"
                 problems.setdefault(package, lost)
         return hot, next(iter(problems.values()), "")
+
+
+def wait_while(
+    pending: Callable[[], str],
+    limit_s: float,
+    notify: Callable[[str], None],
+    clock: Callable[[], float],
+    sleep: Callable[[float], None],
+) -> float:
+    """Wait, looking once a second, while `pending` says what for; return the seconds waited.
+
+    After `limit_s` seconds waiting ends all the same. `notify` gets a line for the user at first.
+    """
+    began_s, told = clock(), False
+    while (why := pending()) and (waited_s := clock() - began_s) < limit_s:
+        if not told:
+            notify(f"waiting {duration(limit_s)} at most for {why}")
+            told = True
+        sleep(min(READ_EVERY_S, limit_s - waited_s))
+    return clock() - began_s
 
 
 def find_sensors(tree: Tree, topology: Topology) -> dict[str, str]:
