@@ -7,12 +7,13 @@ difference, how often it finds a true one, and how often other claims of a verdi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 
 import click
 
 from benchmarks.lib.tables import table
-from benchmarks.noise import races, shapes, simulate
+from benchmarks.noise import orders, races, shapes, simulate
 from benchmarks.noise.simulate import CANDIDATES, Pair, Truth, grid
 
 SEED = 20
@@ -199,6 +200,54 @@ def searches(studies: int) -> Rows:
     yield from races.error_rates(max(studies // FEWER, 1), SEED, percent)
 
 
+BLOCK_ORDERS = ("randomised-blocks", "balanced")
+
+
+def inherited(studies: int) -> Rows:
+    """Yield how often outcomes are false, and how far ratios are off, where runs inherit 1 %."""
+    for noise in (shapes.QUIET, shapes.NORMAL1):
+        for cases in (2, 4, 5, 10):
+            for kind in BLOCK_ORDERS:
+                found = [
+                    orders.wrong_outcomes(
+                        orders.Node((noise,), inherited=0.01), kind, cases, n, studies, SEED
+                    )
+                    for n in (5, 10, 20, 40)
+                ]
+                cells = [f"{percent(wrong.share)} / {wrong.ratio * 100:+.2f}" for wrong in found]
+                yield [noise.name, str(cases), kind, *cells]
+
+
+def drifts(studies: int) -> Rows:
+    """Yield how often equals are called different on nodes that slow down or speed up."""
+    for trend in (0.1, -0.1):
+        for kind in (*BLOCK_ORDERS, "sequential"):
+            rates = [
+                orders.wrong_outcomes(
+                    orders.Node((shapes.NORMAL1,), trend=trend), kind, cases, n, studies, SEED
+                ).share
+                for cases, n in ((2, 10), (2, 30), (5, 10), (5, 30))
+            ]
+            yield [f"{trend * 100:+.0f} %", kind, *map(percent, rates)]
+
+
+def told_carry_over(studies: int) -> Rows:
+    """Yield how often a verdict says that times depend on the case before, without and with 1 %."""
+    for name, node in orders.nodes_without_carry_over():
+        for kind in BLOCK_ORDERS:
+            yield [
+                name,
+                kind,
+                *(
+                    " / ".join(
+                        percent(orders.told(replace(node, inherited=over), kind, k, n, some, SEED))
+                        for over, some in ((0.0, studies), (0.01, max(studies // FEWER, 1)))
+                    )
+                    for k, n in ((5, 5), (5, 10), (5, 30), (10, 10))
+                ),
+            ]
+
+
 SEARCHES = (
     "noise",
     *(f"{cases} cases, {limit}" for limit in races.LIMITS for cases in races.CASES),
@@ -260,6 +309,21 @@ TABLES: dict[str, tuple[str, Sequence[str], Callable[[int], Iterable[Sequence[st
         "Studies in which a run is called slow, and in which the shares of slow runs are called "
         "different, in per cent",
         ("noise", "n = 10", "differ", "n = 20", "differ", "n = 50", "differ"), slow,
+    ),
+    "orders": (
+        "Every other case makes the next run 1 % shorter, the others 1 % longer: questions in "
+        "which equals are called different / how far a ratio is off, in per cent",
+        ("noise", "cases", "order", "n = 5", "n = 10", "n = 20", "n = 40"), inherited,
+    ),
+    "drifts": (
+        "Nodes that slow down or speed up from the first run to the last: questions in which "
+        "equals are called different, in per cent; without pairs where cases are in sequence",
+        ("node", "order", "2 cases, n = 10", "2, 30", "5, 10", "5, 30"), drifts,
+    ),
+    "carry-over": (
+        "Studies told that times depend on the case before, in per cent: where they do not / where "
+        "every other case makes the next run 1 % shorter, the others 1 % longer",
+        ("noise", "order", "5 cases, n = 5", "5, 10", "5, 30", "10, 10"), told_carry_over,
     ),
     "races": (
         "Searches, in per cent: gains told where there is none / told gains of which the size is "

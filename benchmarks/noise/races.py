@@ -55,6 +55,7 @@ def nodes() -> list[Node]:
     waves = Waves(deviation=0.03, correlation=0.9)
     return [
         Node("normal 2 %", normal, normal),
+        Node("normal 5 %", shapes.NORMAL5, shapes.NORMAL5),
         Node("lognormal 2 %", shapes.LOGNORMAL, shapes.LOGNORMAL),
         Node("two modes", shapes.TWO_MODES, shapes.TWO_MODES),
         Node("rare slow runs in all", rare, rare),

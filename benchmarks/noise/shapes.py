@@ -94,6 +94,7 @@ class Noise:
 QUIET = Noise("normal 0.5 %", normal, 0.005)
 NORMAL1 = Noise("normal 1 %", normal, 0.01)
 NORMAL2 = Noise("normal 2 %", normal, 0.02)
+NORMAL5 = Noise("normal 5 %", normal, 0.05)
 EXPONENTIAL = Noise("exponential 2 %", exponential, 0.02)
 LOGNORMAL = Noise("lognormal 2 %", lognormal, 0.02)
 # Of runs with noise of 0.5 % so many take 10 % longer.

@@ -21,12 +21,15 @@ from pinstudy.analysis.results.bounds import bounds_in
 from pinstudy.analysis.results.case import Case, grouped, objectives_of
 from pinstudy.analysis.results.node_files import kinds_option, node_sheets
 from pinstudy.analysis.results.sources import Results
+from pinstudy.analysis.statistics.boots import boot_plan
 from pinstudy.analysis.statistics.decision import ONLY_LOOK, Look, pareto_front
 from pinstudy.analysis.statistics.drift import Drift, drift_of
 from pinstudy.analysis.statistics.modes import Modes, modes_of, within_units
 from pinstudy.analysis.statistics.sample import Sample, describe
 from pinstudy.analysis.statistics.unlike import slow_runs
 from pinstudy.analysis.tables.means import caption
+from pinstudy.analysis.verdict.boot_costs import boot_costs_of
+from pinstudy.analysis.verdict.case_before import case_before_of
 from pinstudy.analysis.verdict.comparisons import (
     Key,
     compare_all,
@@ -38,6 +41,7 @@ from pinstudy.analysis.verdict.comparisons import (
 from pinstudy.analysis.verdict.costs import disturbed_against_others, slowdowns_of
 from pinstudy.analysis.verdict.decisions import Rules, decisions_of, largest_gains
 from pinstudy.analysis.verdict.model import (
+    CaseBefore,
     CaseFinding,
     Comparison,
     Findings,
@@ -115,9 +119,11 @@ def analyze(results: Results, margin: float = MARGIN, baseline: str | None = Non
         differences, margin, question, _across_attempts(cases, baselines, values), look
     )
     reaches = reaches_of(bounds.by_case, values)
+    comparisons = _with_boots(comparisons, results, margin)
+    before = case_before_of(results.runs.frame, cases) if results.runs and not raced else None
     found = [
         replace(case, reaches=reaches.get(case.case_id, ()))
-        for case in _findings(results, objectives, baselines, values, comparisons)
+        for case in _findings(results, objectives, baselines, values, comparisons, before)
     ]
     rules = Rules(margin, values, look, _mixed(results), fixed, raced, baseline)
     tables = tuple(
@@ -146,6 +152,7 @@ def analyze(results: Results, margin: float = MARGIN, baseline: str | None = Non
         advice=advice,
         next_command=command_for_more(results, more),
         units=units_in(results.runs.frame) if results.runs else 0,
+        case_before=before,
     )
 
 
@@ -172,6 +179,25 @@ def is_decided(results: Results) -> bool:
         if objective in case.comparisons
     ]
     return bool(outcomes) and "undecided" not in outcomes
+
+
+def _with_boots(
+    comparisons: Mapping[Key, Comparison], results: Results, margin: float
+) -> dict[Key, Comparison]:
+    """Return the comparisons, the undecided ones of several boots with those that cost least."""
+    open_ones = {
+        key for key, found in comparisons.items()
+        if found.outcome == "undecided" and found.difference.units > 1
+    }  # fmt: skip
+    costs = boot_costs_of(results.runs.frame) if results.runs and open_ones else None
+    if costs is None:
+        return dict(comparisons)
+    return {
+        key: replace(found, boots=boot_plan(found.difference, margin, costs))
+        if key in open_ones
+        else found
+        for key, found in comparisons.items()
+    }
 
 
 def _look(results: Results) -> Look:
@@ -269,6 +295,7 @@ def _findings(
     baselines: Mapping[str, Case],
     values: Mapping[str, Values],
     comparisons: Mapping[Key, Comparison],
+    before: CaseBefore | None,
 ) -> list[CaseFinding]:
     """Return each case with its samples, and with its comparisons and what else differs in them."""
     cases = results.cases
@@ -308,6 +335,7 @@ def _findings(
             slowdown=slowdowns.get(case_id),
             out_of_turn=_is_out_of_turn(case, baseline, values),
             disturbed_against_others=disturbed.get(case_id, {}),
+            case_before=before if before and before.found else None,
         )
         found.append(finding)
     return found

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,13 +37,21 @@ Estimand = Literal["typical", "mean"]
 ROUNDING = 1e-12
 
 
+class Components(NamedTuple):
+    """The variances of a log ratio that a pair brings in, and that a boot or day brings in."""
+
+    within: float
+    between: float
+
+
 @dataclass(frozen=True)
 class Difference:
     """log(a / b), its standard error and degrees of freedom, from `n` repetitions of each.
 
     `paired` says whether runs were compared within their blocks. `cut` is how many values were
     taken from each end of each sample, 0 for means and for fewer than seven values. `units` is how
-    many boots or days made the pairs; the error includes the variance between them.
+    many boots or days made the pairs; the error includes the variance between them, and
+    `components` are its parts; None of one unit.
     """
 
     log_ratio: float
@@ -54,6 +62,7 @@ class Difference:
     estimand: Estimand = "mean"
     cut: int = 0
     units: int = 1
+    components: Components | None = None
 
     @classmethod
     def of_pairs(
@@ -69,9 +78,11 @@ class Difference:
         centre = centre_of(ratios, cut)
         variance, df = centre.variance, centre.df
         count = 1 if units is None else len(np.unique(units))
+        parts = None
         if units is not None and count > 1 and variance > 0:
-            variance, df = with_units(ratios, centre, units)
-        return cls(centre.value, variance**0.5, df, len(ratios), True, "typical", cut, count)
+            variance, df, parts = with_units(ratios, centre, units)
+        n = len(ratios)
+        return cls(centre.value, variance**0.5, df, n, True, "typical", cut, count, parts)
 
     @classmethod
     def of_runs(cls, log_a: Array, log_b: Array) -> Difference:
@@ -249,8 +260,10 @@ def centre_of(values: Array, cut: int) -> Centre:
     return Centre(float(kept.mean()), len(values), len(kept), winsorised)
 
 
-def with_units(values: Array, centre: Centre, units: NDArray[np.intp]) -> tuple[float, float]:
-    """Return a trimmed mean's variance with that between units, and its degrees of freedom.
+def with_units(
+    values: Array, centre: Centre, units: NDArray[np.intp]
+) -> tuple[float, float, Components]:
+    """Return a trimmed mean's variance with that between units, its degrees of freedom, its parts.
 
     `centre` is the trimmed mean of `values`. The variance within units is that of the winsorised
     values, scaled so that their mean has the trimmed mean's variance. The variance between units is
@@ -275,7 +288,8 @@ def with_units(values: Array, centre: Centre, units: NDArray[np.intp]) -> tuple[
     of_between = float(np.sum((sizes / n) ** 2)) / effective
     of_within = max(0.0, 1 / n - of_between)
     variance = of_between * between + of_within * within
+    parts = Components(within, max(0.0, between - within) / effective)
     if between <= within or variance <= centre.variance:
-        return centre.variance, centre.df
-    parts = (of_between * between) ** 2 / df_between + (of_within * within) ** 2 / df_within
-    return variance, variance**2 / parts
+        return centre.variance, centre.df, parts
+    squares = (of_between * between) ** 2 / df_between + (of_within * within) ** 2 / df_within
+    return variance, variance**2 / squares, parts

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import Any
 
 from pinstudy.analysis.objectives import TIME, Objective
@@ -12,6 +13,7 @@ from pinstudy.analysis.results.case import Case, grouped
 from pinstudy.analysis.statistics.decision import ALPHA, MIN_TO_DECIDE, MIN_TO_FORECAST
 from pinstudy.analysis.statistics.modes import RARE_SHARE
 from pinstudy.analysis.verdict.model import (
+    CaseBefore,
     CaseFinding,
     Caveat,
     Comparison,
@@ -23,6 +25,8 @@ from pinstudy.runners.records.disturbances import SHARED
 
 # Values whose relative difference is smaller count as equal: no clock tells them apart.
 SAME = 1e-12
+# What the order of runs moves in a ratio is told from this share of the margin on.
+TOLD_SHARE = 0.1
 
 
 def caveats_of(
@@ -49,6 +53,8 @@ def caveats_of(
         yield from why_not_compared(case, baseline, objective)
     yield from _of_values(case, objective)
     yield from _disturbed(case)
+    if objective == TIME and case.case_before is not None:
+        yield from _case_before(case, case.case_before, baseline, margin)
     comparison = case.comparisons.get(objective)
     if comparison is not None and baseline is not None:
         if tool := loaded_at_start(case.summary, baseline.summary):
@@ -157,6 +163,20 @@ def _disturbed(case: CaseFinding) -> Iterator[Caveat]:
             )
 
 
+def _case_before(
+    case: CaseFinding, before: CaseBefore, baseline: CaseFinding | None, margin: float
+) -> Iterator[Caveat]:
+    """Yield that times depend on the case before, and what that moved in the case's ratio."""
+    change = before.effects[before.after]
+    yield _of(
+        case, "case before", after=before.after, label=before.label, change=change, p=before.p
+    )
+    if baseline is not None and TIME in case.comparisons:
+        shift = before.shift(case.case_id, baseline.case_id)
+        if shift is not None and abs(shift) >= TOLD_SHARE * margin:
+            yield _of(case, "moved by the case before", shift=shift)
+
+
 def _of_comparison(
     case: CaseFinding, baseline: CaseFinding, comparison: Comparison, margin: float, among: int
 ) -> Iterator[Caveat]:
@@ -191,6 +211,8 @@ def _undecided(
         yield _of(case, "more repetitions", half=more.half, most=more.most)
     elif difference.units > 1:
         yield _of(case, "more boots")
+        if plan := comparison.boots:
+            yield _of(case, "boots that cost least", **asdict(plan))
     elif difference.n >= MIN_TO_FORECAST:
         yield _of(case, "no forecast")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 from pinstudy.analysis.format.numbers import finite
@@ -51,6 +52,7 @@ def as_data(findings: Findings) -> dict[str, Any]:
         ],
         "tables": [_table_data(table, findings.margin) for table in findings.tables],
         "drift": _drift_data(findings.drift),
+        "case_before": findings.case_before and asdict(findings.case_before),
         "false_differences": [
             {
                 "estimand": rate.estimand,

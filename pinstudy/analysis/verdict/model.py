@@ -13,6 +13,7 @@ from typing import Any, Literal
 from pinstudy.analysis.objectives import ENERGY, OBJECTIVES, TIME, Objective, by_identity
 from pinstudy.analysis.records.keys import TableKey
 from pinstudy.analysis.results.case import Case, grouped
+from pinstudy.analysis.statistics.boots import BootPlan
 from pinstudy.analysis.statistics.decision import (
     MIN_TO_FORECAST,
     ONLY_LOOK,
@@ -45,6 +46,7 @@ class Comparison:
     changed between them. `mean_ratio` is that of the means in the tables, None where a mean is not
     known. `spread_times` is the case's spread over the baseline's, None where no difference is
     shown; `p_slow` is the p-value of equal shares of slow runs, None where neither case has one.
+    `boots` are those that cost least, None where their variance is not known or does not matter.
     """
 
     objective: Objective
@@ -57,6 +59,7 @@ class Comparison:
     mean_ratio: float | None = None
     spread_times: float | None = None
     p_slow: float | None = None
+    boots: BootPlan | None = None
 
     @property
     def loss(self) -> float:
@@ -125,6 +128,30 @@ class Slowdown:
 
 
 @dataclass(frozen=True)
+class CaseBefore:
+    """How times depend on the case before a run, as shares of the time; `found` if that is told.
+
+    `effects` has by case_id how much longer runs after that case took than after an average one,
+    `inherited` how much longer the runs of a case took for those before them. After the case
+    `after`, named `label`, of which there are `n` runs, the effect is largest; `p` is corrected
+    for all cases.
+    """
+
+    after: str
+    label: str
+    effects: Mapping[str, float]
+    inherited: Mapping[str, float]
+    p: float
+    n: int
+    found: bool
+
+    def shift(self, case_id: str, baseline_id: str) -> float | None:
+        """Return by how much a ratio is off for the cases before; None where that is not known."""
+        both = self.inherited.get(case_id), self.inherited.get(baseline_id)
+        return None if None in both else (1 + both[0]) / (1 + both[1]) - 1  # type: ignore[operator]
+
+
+@dataclass(frozen=True)
 class CaseFinding:
     """A case with the findings on its runs.
 
@@ -137,6 +164,7 @@ class CaseFinding:
     has, by disturbance, how the times of its runs with it differ from those of its others, where
     both kinds have a spread. `reaches` say how much of its cores' speed it reached, or why nobody
     knows; none where nothing tells the speeds.
+    both kinds have a spread. `case_before` is what its runs inherit, where any do.
     """
 
     summary: Case
@@ -152,6 +180,7 @@ class CaseFinding:
     out_of_turn: bool = False
     disturbed_against_others: Mapping[str, Difference] = field(default_factory=dict)
     reaches: tuple[Reach | NoReach, ...] = ()
+    case_before: CaseBefore | None = None
 
     @property
     def case_id(self) -> str:
@@ -360,7 +389,8 @@ class Findings:
     this interim analysis. Cases that `raced` have no decisions, but an advice, which
     `decision_lines` has in short.
     `next_command` is what brings an answer that is still open; empty where nothing is known to.
-    `units` is of how many boots or days the runs are, 0 where there are no runs.
+    `units` is of how many boots or days the runs are, 0 where there are no runs. `case_before` is
+    how times depend on the case before, None where that cannot be told.
     """
 
     margin: float
@@ -375,6 +405,7 @@ class Findings:
     raced: bool = False
     next_command: str = ""
     units: int = 0
+    case_before: CaseBefore | None = None
 
     @property
     def cases(self) -> list[CaseFinding]:

@@ -44,6 +44,7 @@ from pinstudy.analysis.verdict.model import (
 )
 from pinstudy.analysis.words.mappings import instruction
 from pinstudy.base.text import one_line, plural
+from pinstudy.base.units import duration
 
 QUESTION = "To pin or not to pin?"
 _MAX_NEIGHBOURS = 3
@@ -137,6 +138,14 @@ TEMPLATES: Mapping[str, str | Callable[[Facts], str]] = {
     "disturbed": "{runs} of {n} runs {disturbance}",
     "neighbours": lambda facts: f"most often {_tasks(facts['tasks'])}",
     "disturbed against others": _against_others,
+    "case before": lambda facts: (
+        f"times depend on the case before (up to {signed_percent(facts['change'], 2)} after "
+        f"{facts['label']})"
+    ),
+    "moved by the case before": lambda facts: (
+        f"the order of runs moved this by {signed_percent(facts['shift'], 2)}: use "
+        "`order: balanced`"
+    ),
     # Of its values.
     "modes": lambda facts: "several modes: " + modes_text(
         facts["n"], "", ((mode["runs"], with_unit(mode["about"], facts["unit"]))
@@ -202,6 +211,10 @@ TEMPLATES: Mapping[str, str | Callable[[Facts], str]] = {
     ),
     "more repetitions": "{half} to {most} more repetitions would decide",
     "more boots": "more boots or days would tell more than more repetitions",
+    "boots that cost least": lambda facts: (
+        f"{facts['boots']} boots x {plural(facts['runs'], 'run')} cost least for "
+        f"±{in_percent(facts['margin'], 6)} %: {duration(facts['cost_s'])} in all"
+    ),
     "no forecast": "even a thousand repetitions might not decide",
     # Of a co-runner.
     "no case alone": "not measured: the study has no case of it with nothing beside it",

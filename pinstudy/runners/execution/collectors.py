@@ -115,7 +115,7 @@ class Collectors:
         events = event_list(study.events, read_permission(root).user_only, events_by_pmu(root))
         self._power_before = _power_before(study, root)
         self._surroundings = Surroundings(node, self._power_before)
-        gate, self._power_gate = study.temperature_gate, study.power_gate
+        gate, self.power_gate = study.temperature_gate, study.power_gate
         # Energy is read last before the program starts, and first when it has ended: that of the
         # packages nearest to the program, because all figures rest on it.
         self._of_cores = () if isinstance(self._cores, Unavailable) else (self._cores,)
@@ -133,9 +133,9 @@ class Collectors:
 
     def wait_for_power(self, notify: Callable[[str], None]) -> Reading:
         """Wait as the study's power gate asks for; see `pinstudy.runners.measure.conditions`."""
-        if self._power_gate is None:
+        if self.power_gate is None:
             return Reading()
-        return wait_for_power(self._power_gate, self._power_before, notify)
+        return wait_for_power(self.power_gate, self._power_before, notify)
 
     @property
     def counts_cores(self) -> bool:

@@ -66,7 +66,7 @@ class NothingBetween(Collectors):
 
     def __init__(self) -> None:
         self.idle_measurements = IdleMeasurements(None, no_energy("not asked"))
-        self.gate = None
+        self.gate = self.power_gate = None
         self.warnings = ()
 
 
