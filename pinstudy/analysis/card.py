@@ -382,4 +382,6 @@ def _stated(comparison: Comparison, against: int) -> StatedComparison:
         "across_attempts": comparison.across_attempts,
     }
     numbers = ends_of(comparison.difference) | asdict(comparison.difference)
+    # A card has no runs that more boots could be added to.
+    del numbers["components"]
     return msgspec.convert(numbers | said, StatedComparison)

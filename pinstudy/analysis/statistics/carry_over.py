@@ -77,10 +77,12 @@ def carry_over(order: RunOrder) -> CarryOver | None:
 
     Runs are in the order in which they were made.
     """
+    if not len(order.case):
+        return None
     segment = _numbered(order.attempt, order.block)
     within, before = _pairs(order.attempt, order.case), _before(order.case, order.attempt)
     known = np.isfinite(order.log)
-    cases = int(order.case.max(initial=-1)) + 1
+    cases = int(order.case.max()) + 1
     used = known & (before >= 0)
     df = used.sum() - len(np.unique(within[used])) - len(np.unique(segment[used])) - cases
     if df < MIN_DF:

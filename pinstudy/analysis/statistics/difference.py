@@ -269,7 +269,8 @@ def with_units(
     values, scaled so that their mean has the trimmed mean's variance. The variance between units is
     that of their medians, because one slow run does not move a median, and winsorising would draw
     the units together. Components of variance follow from expected mean squares, degrees of freedom
-    from Satterthwaite's approximation (1946). Where units differ no more than their runs do, the
+    from Satterthwaite's approximation (1946); that of a pair is Yuen's of the deviations from the
+    units' medians. Where units differ no more than their runs do, the
     result is that without units; it is never smaller.
     """
     _, at = np.unique(units, return_inverse=True)
@@ -288,7 +289,9 @@ def with_units(
     of_between = float(np.sum((sizes / n) ** 2)) / effective
     of_within = max(0.0, 1 / n - of_between)
     variance = of_between * between + of_within * within
-    parts = Components(within, max(0.0, between - within) / effective)
+    of_pairs = centre_of(values - medians[at], (n - centre.kept) // 2).variance * n
+    of_pair = of_pairs * n / max(1, n - count)
+    parts = Components(of_pair, max(0.0, between - of_pair) / effective)
     if between <= within or variance <= centre.variance:
         return centre.variance, centre.df, parts
     squares = (of_between * between) ** 2 / df_between + (of_within * within) ** 2 / df_within

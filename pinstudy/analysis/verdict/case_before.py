@@ -20,8 +20,6 @@ def case_before_of(frame: pd.DataFrame, cases: Iterable[Case]) -> CaseBefore | N
     """Return how times depend on the case before; None where too few runs tell, or no order."""
     runs = whole_runs(frame)
     runs = runs[(runs["status"] != SKIPPED) & runs["attempt"].notna() & runs["order"].notna()]
-    if runs.empty:
-        return None
     runs = runs.sort_values(["attempt", "order"], kind="stable")
     numbers, ids = pd.factorize(runs["case_id"])
     attempts, _ = pd.factorize(runs["attempt"])

@@ -23,6 +23,7 @@ from pinstudy.analysis.verdict.data import as_data
 from pinstudy.analysis.verdict.model import MeasureChange
 from pinstudy.analysis.verdict_text.document import as_text, reading_notes
 from pinstudy.analysis.verdict_text.tables import configuration_tables
+from pinstudy.runners.plan.runs import plan_order
 from pinstudy.runners.records.disturbances import SHARED, STOLEN
 from tests.analysis.verdict.test_verdicts import imported
 from tests.support.cli import pinstudy
@@ -44,6 +45,7 @@ from tests.support.results import (
 
 FASTER = {"unpinned": 1.0, "pcores-set": 0.95, "pcores-pin": 0.9}
 TWO_ALIKE = {"unpinned": 1.0, "pcores-pin": 1.0}
+TWO_MAPPINGS = Study(TWO_ALIKE, seed=3)
 ALIKE = {"unpinned": 1.0, "pcores-set": 1.0, "pcores-pin": 1.0}
 # Deviations of ten runs in units of their standard deviation.
 AWAY = [1.2, -0.4, 0.9, -1.5, 0.3, 1.1, -1.3, -0.2, 0.8, -0.9]
@@ -585,3 +587,80 @@ def test_a_name_of_another_process_cannot_make_lines() -> None:
     notes = [text for _, text in times.notes]
     assert any("evil" in text for text in notes)
     assert all(text.isprintable() for text in notes)
+
+
+def inheriting(order: str, share: float) -> list[Record]:
+    """Return a study of equal mappings in which runs after pcores-set take so much longer."""
+    mappings = ["unpinned", "pcores-set", "pcores-pin", "ecores-pin"]
+    runs = {
+        (run["mapping"], run["repetition"]): run
+        for run in Study(dict.fromkeys(mappings, 1.0), repetitions=24, noise=0.008).records()
+    }
+    planned = plan_order(mappings, 24, 0, order, 5)
+    before = ["unpinned", *(run.case_id for run in planned)]
+    return [
+        runs[run.case_id, run.repetition]
+        | {
+            "order": run.order,
+            "started_at": f"2025-03-01T{run.order // 60:02d}:{run.order % 60:02d}:00Z",
+        }
+        | {
+            "elapsed_s": runs[run.case_id, run.repetition]["elapsed_s"]
+            * (1 + share * (last == "pcores-set"))
+        }
+        for last, run in zip(before, planned, strict=False)
+    ]
+
+
+def test_times_that_depend_on_the_case_before_are_noted_with_what_that_moved() -> None:
+    findings = judged(inheriting("randomised-blocks", 0.02))
+    found = findings.case_before
+    assert found is not None and found.found
+    assert found.label == "pcores-set"
+    said = caveats(findings)
+    # Against runs after an average case: 3 of 4 of 2 %.
+    assert said["case before"]["change"] == pytest.approx(0.015, abs=0.003)
+    # pcores-set follows itself a quarter as often as the others follow it, so it looks faster.
+    shift = caveats(findings, "pcores-set")["moved by the case before"]["shift"]
+    assert shift == pytest.approx(-0.005, abs=0.003)
+    text = as_text(findings)
+    assert "times depend on the case before (up to +1." in text
+    assert "use `order: balanced`" in text
+    assert as_data(findings)["case_before"]["found"] is True
+
+
+def test_a_balanced_order_moves_no_ratio_and_no_carry_over_is_not_noted() -> None:
+    balanced = judged(inheriting("balanced", 0.02))
+    assert "case before" in caveats(balanced)
+    assert "moved by the case before" not in caveats(balanced, "pcores-set")
+    none = judged(inheriting("randomised-blocks", 0.0))
+    assert none.case_before is not None and not none.case_before.found
+    assert "case before" not in caveats(none)
+
+
+def test_boots_that_cost_least_are_said_of_an_undecided_comparison() -> None:
+    # Three boots of 10 blocks, a minute a run, whose ratios are 1 % apart; a boot takes 5 min.
+    records = []
+    for attempt, shift in enumerate((0.0, 0.01, -0.01), 1):
+        for run in TWO_MAPPINGS.records():
+            minute = run["order"] + 25 * (attempt - 1)
+            started = f"2025-03-01T{12 + minute // 60}:{minute % 60:02d}:00Z"
+            records.append(
+                run
+                | {"attempt": attempt, "boot_id": f"boot{attempt}", "started_at": started}
+                | {"repetition": run["repetition"] + 10 * (attempt - 1)}
+                | {"order": run["order"] + 20 * (attempt - 1)}
+                | {
+                    "block": run["block"] + 10 * (attempt - 1),
+                    "elapsed_s": run["elapsed_s"] * (1 + shift * (run["mapping"] == "pcores-pin")),
+                }
+            )
+    findings = judged(records)
+    plan = compared(findings).boots
+    assert plan is not None
+    said = caveats(findings)["boots that cost least"]
+    # A block of two runs takes 2 min, a boot 5 min 20 s: sqrt(320 / 120) x 0.42 % / 1 %: one run.
+    assert (said["runs"], said["margin"]) == (1, 0.01)
+    # Means of a boot deviate by about 1.1 %: t 2.2 x 1.1 % / sqrt(n) is 1 % from 7 boots on.
+    assert 6 <= said["boots"] <= 9
+    assert f"{plan.boots} boots x 1 run cost least for ±1 %" in as_text(findings)
