@@ -405,10 +405,10 @@ class Study:
     cases. Without it: none"""
     warmup: Annotated[int, count("how many runs of a case are not counted", 0, 1000)] = 1
     """runs of each case before, not averaged"""
-    order: Annotated[str, word("order", ORDERS)] = RANDOMISED
-    """`randomised-blocks`: each repetition is a shuffled pass over all cases; `balanced`: one in
-    which [each case follows each](samples.md#what-runs-before-a-run) equally often; `sequential`: a
-    case after the other, and [nothing is compared](samples.md#the-order-of-runs)"""
+    order: Annotated[str, word("order", ORDERS)] = BALANCED
+    """each repetition is a pass over all cases: `balanced`, [each after
+    each](samples.md#what-runs-before-a-run) equally often, or `randomised-blocks`, shuffled;
+    `sequential`: a case after the other, and [nothing is compared](samples.md#the-order-of-runs)"""
     seed: Annotated[int, count("a seed", 0, 2**32 - 1)] = 1
     """of the shuffle"""
     wait_policies: Annotated[tuple[WaitPolicy, ...], called("wait_policy")] = (DEFAULT_WAIT_POLICY,)
@@ -426,9 +426,9 @@ class Study:
     """`{within: 5 K, limit: 2 min}`: before each run wait, for the limit at most, until every
     package is at most 5 K warmer than at the study's first start. Without it: no waiting"""
     power_gate: PowerGate | None = None
-    """`{below: 20 W, limit: 2 min}`: before each run wait, for the limit at most, until the mean
-    power of the packages is so low: over tau of the long-term limit, or `over: 28 s`. Without it:
-    no waiting"""
+    """`{below: 20 W, limit: 2 min}`: wait likewise until the packages' [mean
+    power](samples.md#what-runs-before-a-run) over tau, or `over: 28 s`, is so low. Without it: no
+    waiting"""
     idle_power: Annotated[
         IdlePower | None,
         written(

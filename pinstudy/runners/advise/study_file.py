@@ -17,7 +17,7 @@ from pinstudy.configs.app import FALLBACK_SCHEDULE, SIZE_PLACE, THREADS_PLACE, k
 from pinstudy.configs.document import MAX_BYTES
 from pinstudy.configs.load import study_digest
 from pinstudy.configs.repetitions import RACE_REPETITIONS, Race
-from pinstudy.configs.study import Study
+from pinstudy.configs.study import RANDOMISED, Study
 from pinstudy.configs.values import MAX_TEXT_CHARACTERS
 from pinstudy.configs.variables import OMP_NUM_THREADS
 from pinstudy.runners.advise.candidates import Field, Group
@@ -109,6 +109,8 @@ def make_study_file(
         "governors": list(governors),
         "repetitions": RACE_REPETITIONS,
         "warmup": 1,
+        # Cases end early, so that a race draws each block anew.
+        "order": RANDOMISED,
         "seed": int(digits, 16),
         "wait_policy": reference.wait_policy,
         "collect": ["perf", "energy"],

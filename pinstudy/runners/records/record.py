@@ -507,8 +507,7 @@ class NodeAround(State):
     gate_wait_s: Seconds | None = None
     gate_reached: bool | None = None
     power_before_w: Watts | None = None
-    """mean power of the packages over the seconds before the run: tau of the long-term limit, or
-    what `power_gate` says"""
+    """mean power of the packages over tau of the long-term limit, or `over`, before the run"""
     power_before_window_s: Period | None = None
     power_gate_wait_s: Seconds | None = None
     """with `power_gate`: wait; whether reached in time"""
