@@ -94,10 +94,12 @@ def carry_over(order: RunOrder) -> CarryOver | None:
     logs = logs + np.clip(left, -most, most) - left
     _, left = _fitted(_standardised(left, order.case, known), [within, segment], known)
     p = _p_values(order, segment, left, known)
-    (_, _, effects), _ = _fitted(logs, [within, segment, before], used)
+    (_, _, levels), _ = _fitted(logs, [within, segment, before], used)
     n = np.bincount(before[used], minlength=cases)
     made = np.bincount(order.case[used], minlength=cases)
-    effects = np.where(n > 0, effects[:cases], np.nan)
+    effects = np.full(cases, np.nan)
+    effects[: len(levels)] = levels
+    effects[n == 0] = np.nan
     effects -= np.nansum(effects * n) / n.sum()
     inherited = np.bincount(order.case[used], effects[before[used]], minlength=cases)
     carried = np.divide(inherited, made, out=np.full(cases, np.nan), where=made > 0)

@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks.noise import orders
 from benchmarks.noise.orders import Node
-from benchmarks.noise.shapes import LOGNORMAL, NORMAL1, QUIET, SLOW10
+from benchmarks.noise.shapes import LOGNORMAL, NORMAL1, QUIET, SLOW10, Noise
 from pinstudy.analysis.statistics.carry_over import CarryOver, RunOrder, carry_over
 from tests.support.doses import Dose, doses
 
@@ -74,6 +74,16 @@ def test_cases_one_after_the_other_and_few_runs_tell_nothing() -> None:
     assert carry_over(RunOrder(nothing, nothing, np.array([]), np.array([]))) is None
 
 
+def test_a_case_that_nothing_follows_has_no_effect() -> None:
+    order = np.concatenate([orders.order_of("balanced", 4, 16, 1), [4]])
+    block = np.concatenate([np.repeat(np.arange(16.0), 4), [16.0]])
+    logs = np.random.default_rng(2).normal(0, 1e-3, 65) + 0.03 * (np.roll(order, 1) == 1)
+    found = carry_over(RunOrder(order, np.zeros_like(order), block, logs))
+    assert found is not None
+    assert (found.most, found.n[4]) == (1, 0)
+    assert np.isnan(found.effects[4])
+
+
 def test_equal_times_have_no_carry_over() -> None:
     assert not exact("balanced", [0.0] * 4, noise=0.0).found
 
@@ -82,7 +92,7 @@ def test_equal_times_have_no_carry_over() -> None:
 @pytest.mark.parametrize("noises", [(NORMAL1,), (LOGNORMAL, QUIET), (SLOW10,)])
 @doses(few=60, full=1000)
 def test_carry_over_is_told_in_five_of_a_hundred_studies_without(
-    kind: str, noises: tuple[orders.Noise, ...], dose: Dose
+    kind: str, noises: tuple[Noise, ...], dose: Dose
 ) -> None:
     told = orders.told(Node(noises), kind, 5, 10, dose.draws, seed=61)
     assert told <= dose.at_most(0.075)
