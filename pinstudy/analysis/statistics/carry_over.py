@@ -23,12 +23,14 @@ Codes = NDArray[np.intp]
 # A test needs at least as many degrees of freedom.
 MIN_DF = 8
 # Orders that are drawn: fewer of many runs, at least so many that p can be below 0.02.
-MOST_ORDERS, FEWEST_ORDERS, SHUFFLED_RUNS = 999, 59, 1_000_000
+MOST_ORDERS, FEWEST_ORDERS, SHUFFLED_RUNS = 999, 59, 300_000
 # Of backfitting (Buja, Hastie and Tibshirani 1989), which ends when a sweep changes nothing.
 _SWEEPS, _SETTLED = 500, 1e-9
 _SEED = 1
 # What is left of runs is clipped at so many medians: at 3 standard deviations of normal noise.
 _CLIPPED = 3 / 0.6745
+# A case after which cases and blocks leave less than this share of the variance tells nothing.
+_LEAST_LEFT = 0.05
 # Of shuffled blocks one in k begins with the case before it, of balanced ones nearly all.
 _CHAINED = 0.75
 
@@ -169,15 +171,33 @@ def _p_values(order: RunOrder, segment: Codes, left: Array, known: NDArray[np.bo
     orders = np.vstack([np.arange(runs), _shuffled(order, segment, known, drawn)])
     before = _before(order.case[orders], order.attempt)
     used = known & (before >= 0)
-    at = (np.arange(drawn + 1)[:, None] * cases + before)[used]
+    # One number for each order and case before.
+    groups = (np.arange(drawn + 1)[:, None] * cases + before)[used]
     size = (drawn + 1) * cases
-    sums = np.bincount(at, np.broadcast_to(left, before.shape)[used], minlength=size)
-    sums = (sums / np.sqrt(np.bincount(at, minlength=size).clip(1))).reshape(-1, cases)
-    spread = sums.std(axis=0)
-    deviates = np.abs(np.divide(sums, spread, out=np.zeros_like(sums), where=spread > _SETTLED))
+    sums = np.bincount(groups, np.broadcast_to(left, before.shape)[used], minlength=size)
+    n = np.bincount(groups, minlength=size).astype(float)
+    # The variance of such a sum of unit noise, without what cases and blocks take from it. An order
+    # that is balanced leaves it more than another one.
+    factors = (_pairs(order.attempt, order.case), segment)
+    taken = sum(
+        _taken(groups, np.broadcast_to(f, before.shape)[used], f[known], size) for f in factors
+    )
+    variance = n - taken + n**2 / known.sum()
+    is_left = variance > _LEAST_LEFT * n
+    in_deviates = np.zeros(size)
+    in_deviates[is_left] = np.abs(sums[is_left]) / variance[is_left] ** 0.5
+    deviates = in_deviates.reshape(-1, cases)
     # A tie by rounding is no smaller.
     p = np.mean(deviates.max(axis=1)[:, None] >= deviates[0] * (1 - 1e-9), axis=0)
-    return np.where(spread > _SETTLED, p, 1.0)
+    return np.where(deviates[0] > 0, p, 1.0)
+
+
+def _taken(groups: Codes, levels: Codes, known: Codes, size: int) -> Array:
+    """Return the part of each group's variance that a factor's means take: sum of n_gl^2 / n_l."""
+    sizes = np.bincount(known)
+    pairs, counts = np.unique(groups * len(sizes) + levels, return_counts=True)
+    shares = counts**2 / sizes[pairs % len(sizes)]
+    return np.asarray(np.bincount(pairs // len(sizes), shares, minlength=size))
 
 
 def _shuffled(order: RunOrder, segment: Codes, known: NDArray[np.bool_], drawn: int) -> Codes:

@@ -90,7 +90,7 @@ def test_equal_times_have_no_carry_over() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("noises", [(NORMAL1,), (LOGNORMAL, QUIET), (SLOW10,)])
-@doses(few=60, full=1000)
+@doses(few=60, full=400)
 def test_carry_over_is_told_in_five_of_a_hundred_studies_without(
     kind: str, noises: tuple[Noise, ...], dose: Dose
 ) -> None:
@@ -106,7 +106,7 @@ def test_one_per_cent_is_told_of_normal_noise(kind: str, dose: Dose) -> None:
 
 
 @pytest.mark.parametrize("cases", [2, 5])
-@doses(few=60, full=1000)
+@doses(few=60, full=400)
 def test_balanced_orders_give_no_false_outcome_where_runs_inherit_one_per_cent(
     cases: int, dose: Dose
 ) -> None:
