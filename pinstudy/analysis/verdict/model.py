@@ -163,8 +163,7 @@ class CaseFinding:
     `out_of_turn`: its runs were not made in turn with its baseline's. `disturbed_against_others`
     has, by disturbance, how the times of its runs with it differ from those of its others, where
     both kinds have a spread. `reaches` say how much of its cores' speed it reached, or why nobody
-    knows; none where nothing tells the speeds.
-    both kinds have a spread. `case_before` is what its runs inherit, where any do.
+    knows; none where nothing tells the speeds. `case_before` is what its runs inherit, if any do.
     """
 
     summary: Case
