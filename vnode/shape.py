@@ -25,7 +25,8 @@ class Shape:
 
     With `scheduling` schedulers can be switched, and the kernel's own governors set the clocks.
     `boot_from` is the folder of its kernel, OTHER for another version; `options` are more
-    options of the kernel. With `core_energy` each core has a counter of its energy.
+    options of the kernel. With `core_energy` each core has a counter of its energy,
+    with `board_meter` the board a meter of its power.
     """
 
     p: int = 2
@@ -36,6 +37,7 @@ class Shape:
     boot_from: Path = IMAGE
     options: str = "mitigations=off"
     core_energy: bool = False
+    board_meter: bool = False
 
     qemu = "qemu-system-x86_64"
     image = IMAGE
@@ -86,7 +88,11 @@ class Shape:
         kinds = [
             f"{names[kind]}={format_cpulist(cpus)}" for kind, cpus in self.kinds().items() if cpus
         ]
-        has = {"core_energy": self.core_energy, "scheduling": self.scheduling}
+        has = {
+            "core_energy": self.core_energy,
+            "board_meter": self.board_meter,
+            "scheduling": self.scheduling,
+        }
         return [*kinds, *(f"{name}=1" for name, is_there in has.items() if is_there)]
 
     def qemu_indices(self, kind: str) -> list[int]:

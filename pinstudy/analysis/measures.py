@@ -12,7 +12,9 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from pinstudy.analysis.format.numbers import ENERGY_DECIMALS, FREQUENCY_DECIMALS, TIME_DECIMALS
+from pinstudy.configs.site import METER_SCOPES
 from pinstudy.runners.node.topology import KIND_ORDER
+from pinstudy.runners.records.energy import SCOPES
 from pinstudy.runners.records.placed_runs import QUARTERS
 
 MEAN_AND_SD = ("mean", "sd")
@@ -69,6 +71,11 @@ class Measure:
     def kinds(self) -> tuple[str, ...]:
         """The core kinds by which it is measured; none of a plain number."""
         return KIND_ORDER if self.by_kind else ()
+
+
+def fields_of(column: str) -> tuple[str, ...]:
+    """Return the record's fields that a column may be of, a wider scope of energy first."""
+    return tuple(reversed(SCOPES.values())) if column == COMPARED_ENERGY else (column,)
 
 
 _UNITS = ("_s", "_j", "_js", "_js2", "_w", "_ghz", "_hz", "_bytes")
@@ -135,6 +142,20 @@ MEASURES = (
         objective="energy",
         never_zero=True,
     ),
+    *(
+        Measure(
+            SCOPES[scope],
+            f"energy_{scope}",
+            unit="J",
+            noun=f"{scope} energy",
+            heading=f"energy {scope}",
+            short=f"{scope} J",
+            decimals=ENERGY_DECIMALS,
+            only_with=SCOPES[scope],
+            never_zero=True,
+        )
+        for scope in METER_SCOPES[1:]
+    ),
     Measure(
         "energy_by_kind_j",
         "energy_by_kind",
@@ -192,6 +213,8 @@ BY_NAME = {measure.name: measure for measure in MEASURES}
 PLAIN = tuple(measure.field for measure in MEASURES if not measure.by_kind)
 OF_KINDS = tuple(measure for measure in MEASURES if measure.by_kind)
 ENERGY_BY_KIND = "energy_by_kind_j"
+# In frames: a run's energy, of whichever scope its meter takes in. All of one frame have one meter.
+COMPARED_ENERGY = "energy_j"
 # What stands in tables, whose reasons are told.
 SHOWN = tuple(measure for measure in MEASURES if measure.heading)
 # Lists of objects by core kind, by the record's field: of each thread of the team, of each quarter

@@ -1,4 +1,6 @@
-"""What is compared between mappings: time, package energy, their product, or what programs print.
+"""What is compared between mappings: time, energy, their product, or what programs print.
+
+Energy is that of the packages, or of the scope of the meter that results have.
 
 The energy-delay product is that of Gonzalez and Horowitz, "Energy dissipation in general purpose
 microprocessors" (IEEE Journal of Solid-State Circuits 31(9), 1996).
@@ -9,7 +11,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from pinstudy.analysis.measures import MEASURES, Measure
+from pinstudy.analysis.measures import COMPARED_ENERGY, MEASURES, Measure
+from pinstudy.runners.records.energy import PACKAGE
 
 # A unit that can be counted, "58 % more Gflop/s": a rate that begins with a letter.
 _COUNTED = re.compile(r"[^\W\d_][^\s/]*/[^\s/]+")
@@ -64,14 +67,27 @@ class Objective(str):
 
 def objective_in(measure: Measure) -> Objective:
     """Return a measure as what cases are compared by."""
-    return Objective(
-        measure.objective, measure.field, measure.noun, measure.unit, counted=measure.counted
-    )
+    field = COMPARED_ENERGY if measure.field == PACKAGE else measure.field
+    return Objective(measure.objective, field, measure.noun, measure.unit, counted=measure.counted)
 
 
 # Those of every program; less of each is better.
 OBJECTIVES = tuple(objective_in(measure) for measure in MEASURES if measure.objective)
 TIME, ENERGY, EDP = OBJECTIVES
+
+
+def of_scope(scope: str) -> tuple[Objective, ...]:
+    """Return OBJECTIVES, with energy named as that of a scope; they equal those of packages."""
+    if scope == "package":
+        return OBJECTIVES
+    energy = Objective(ENERGY, ENERGY.field, f"{scope} energy", ENERGY.unit)
+    edp = Objective(EDP, EDP.field, f"{scope} {EDP.noun}", EDP.unit, counted=False)
+    return TIME, energy, edp
+
+
+def named_in(objective: Objective, known: Iterable[Objective]) -> Objective:
+    """Return an objective with the words that it has among others; itself where it is not there."""
+    return next((other for other in known if other == objective), objective)
 
 
 def by_identity(objectives: Iterable[Objective]) -> list[Objective]:

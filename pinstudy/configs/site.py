@@ -179,6 +179,72 @@ class OutputPatterns:
     """the job has ended, or is not known any more; also printed by `cancel`"""
 
 
+# What a meter takes in.
+METER_SCOPES = ("package", "board", "system")
+# What a command may print, by its word: the unit that it is made of, W or J, and how many.
+METER_UNITS = {
+    "W": ("W", 1.0),
+    "mW": ("W", 1e-3),
+    "J": ("J", 1.0),
+    "mJ": ("J", 1e-3),
+    "Wh": ("J", 3600.0),
+    "kWh": ("J", 3.6e6),
+}
+MIN_UPDATE_S, MAX_UPDATE_S = 1e-3, 60.0
+MeterName = Annotated[
+    str,
+    text(
+        "the name of a meter of `pinstudy doctor`, such as hwmon:ina226/power1",
+        re.compile(r"[a-z]+(?::[A-Za-z0-9._+@/:-]{1,120})?"),
+        "a word, and after a colon letters, digits and . _ + @ / : -",
+    ),
+]
+
+
+@dataclass(frozen=True)
+class EnergyRule:
+    """Which meter tells the energy at a site: one that nodes show, by its name, or a command."""
+
+    expected: ClassVar = "a table with a meter, or with a command, its unit, scope and update"
+    meter: MeterName | None = None
+    """the [meter](energy-meters.md) to use, by its name"""
+    command: Annotated[
+        tuple[str, ...] | None, command_line("a command such as [read-pdu, outlet-7]")
+    ] = None
+    """in place of `meter`: prints a power, or energy since some moment"""
+    pattern: Annotated[str, regex(picks=True)] | None = None
+    """picks the number from what it prints by group 1. Without it: that is the number alone"""
+    unit: Annotated[str, word("unit", METER_UNITS)] | None = None
+    """`W`, `mW`, `J`, `mJ`, `Wh` or `kWh`"""
+    scope: Annotated[str, word("scope", METER_SCOPES)] | None = None
+    """what it takes in: `package`, `board` or `system`. Without it, of a `meter`: as
+    `pinstudy doctor` says"""
+    update_s: (
+        Annotated[
+            float,
+            duration(
+                "how often the value is renewed, from 1 ms to 60 s", MIN_UPDATE_S, MAX_UPDATE_S
+            ),
+            called("update"),
+        ]
+        | None
+    ) = None
+    """how often the value is renewed. Without it, of a `meter`: as `pinstudy doctor` says"""
+
+    @staticmethod
+    def contradictions(_: dict[str, Any], present: Collection[str]) -> Iterator[Mistake]:
+        """Refuse two meters or none, a command without its facts, and the facts of none."""
+        if len({"meter", "command"} & set(present)) != 1:
+            yield (), "expected either 'meter' or 'command'"
+        elif "command" in present:
+            for key in ("unit", "scope", "update"):
+                if key not in present:
+                    yield ("command",), f"{key!r} is missing: no command tells it"
+        else:
+            for key in sorted({"pattern", "unit"} & set(present)):
+                yield (key,), AtKey(f"{key!r} has no effect without a command")
+
+
 _JOBS_ID = "the job's id"
 
 
@@ -288,6 +354,9 @@ class Site:
         SchedulerRule, _who_sets(SchedulerRule, SCHEDULER_SETTERS, "schedulers")
     ] = field(default_factory=SchedulerRule)
     """who sets schedulers ([scheduling.md](scheduling.md)). Without it: pinstudy, where it may"""
+    energy: EnergyRule | None = None
+    """the meter of energy: `{meter: NAME}`, or
+    [a command](energy-meters.md#a-sites-own-command). Without it: the best that a node has"""
     queue: Annotated[Queue | None, INLINE] = None
     source: Annotated[bytes, NO_KEY] = field(default=b"", repr=False, compare=False)
     path: Annotated[str, NO_KEY] = field(default="", compare=False)

@@ -33,7 +33,7 @@ from pinstudy.configs.settings import (
     watts,
 )
 from pinstudy.configs.settings import NAMES as SETTING_NAMES
-from pinstudy.configs.site import BOTH_GIVEN, FeatureName, NodeName
+from pinstudy.configs.site import BOTH_GIVEN, FeatureName, MeterName, NodeName
 from pinstudy.configs.values import Text, count, duration, label, text, word
 from pinstudy.configs.variables import Variables
 
@@ -422,6 +422,9 @@ class Study:
         Annotated[str, written(Text, to=_event, expected="an event of perf list, one an item")], ...
     ] = ()
     """perf events beside the usual ones"""
+    meter: MeterName | None = None
+    """the [meter](energy-meters.md) that tells the energy, such as `hwmon:ina226/power1`. Without
+    it: that of the site, else the best that the node has"""
     temperature_gate: TemperatureGate | None = None
     """`{within: 5 K, limit: 2 min}`: before each run wait, for the limit at most, until every
     package is at most 5 K warmer than at the study's first start. Without it: no waiting"""

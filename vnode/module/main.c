@@ -20,6 +20,7 @@ static const struct part {
 	{ energy_pmus_start, energy_pmus_stop },
 	{ core_pmus_start, core_pmus_stop },
 	{ sensors_start, sensors_stop },
+	{ board_start, board_stop },
 	{ scheduler_start, scheduler_stop },
 };
 

@@ -37,6 +37,8 @@ int core_pmus_start(void);
 void core_pmus_stop(void);
 int sensors_start(void);
 void sensors_stop(void);
+int board_start(void);
+void board_stop(void);
 int scheduler_start(void);
 void scheduler_stop(void);
 

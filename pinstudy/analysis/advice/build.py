@@ -32,7 +32,8 @@ from pinstudy.analysis.advice.model import (
     names_of,
 )
 from pinstudy.analysis.format.table import joined
-from pinstudy.analysis.objectives import OBJECTIVES, Objective
+from pinstudy.analysis.measures import fields_of
+from pinstudy.analysis.objectives import ENERGY, OBJECTIVES, Objective
 from pinstudy.analysis.records.gathered import command_line
 from pinstudy.analysis.records.metrics import Metric
 from pinstudy.analysis.records.race_records import RaceRecords
@@ -189,7 +190,7 @@ def _skipped(
 def _points(candidates: Sequence[Candidate]) -> Iterator[CasePoint]:
     means: dict[str, tuple[float, float]] = {}
     for candidate in candidates:
-        both = candidate.summary.time.mean, candidate.summary.stats["energy_pkg_j"].mean
+        both = candidate.summary.time.mean, candidate.summary.stat(ENERGY.field).mean
         if candidate.placed.usable and all(map(math.isfinite, both)):
             means[candidate.case_id] = both
     front = pareto_front(means)
@@ -200,9 +201,12 @@ def _points(candidates: Sequence[Candidate]) -> Iterator[CasePoint]:
 
 def _no_energy(results: Results) -> str:
     """Return why no case has a time and an energy to compare, as far as records give reasons."""
-    if any(case.stats["energy_pkg_j"].n for case in results.cases):
+    if any(case.stat(ENERGY.field).n for case in results.cases):
         return "every case that has it lost more than a tenth of its runs to placement"
-    return one_line(joined(results.why_absent(results.cases, ["energy_pkg_j"]))) or "no run has it"
+    return (
+        one_line(joined(results.why_absent(results.cases, fields_of(ENERGY.field))))
+        or "no run has it"
+    )
 
 
 def _lines(

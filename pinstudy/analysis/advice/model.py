@@ -144,7 +144,7 @@ class AdviceCaveat:
 
 @dataclass(frozen=True)
 class CasePoint:
-    """A case's mean time and package energy over all its good runs."""
+    """A case's mean time and energy over all its good runs."""
 
     candidate: Candidate
     time_s: float

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from pinstudy.analysis.objectives import Objective
 from pinstudy.analysis.records.files import read_node
+from pinstudy.analysis.records.frame import METER
 from pinstudy.analysis.records.gathered import Record
 from pinstudy.analysis.results.node_files import node_facts
 from pinstudy.analysis.results.sources import Results
@@ -237,6 +238,17 @@ def unknown_governors(matched: Sequence[Matched]) -> Iterator[str]:
             yield letter
 
 
+def unlike_meters(a: Results, b: Results) -> bool:
+    """Return whether the energies of two results are of different meters or scopes."""
+    mine, theirs = _meters(a), _meters(b)
+    return bool(mine and theirs) and mine != theirs
+
+
+def _meters(results: Results) -> list[str]:
+    """Return the meter of the energies, if runs tell it; runs have only one."""
+    return list(map(str, results.runs.frame[METER].dropna().unique())) if results.runs else []
+
+
 def differences_of_results(a: Results, b: Results) -> Iterator[Unlike]:
     """Yield in what the nodes and tools of two results differ."""
     read = _facts_of_runs if a.runs and b.runs else _facts_in_short
@@ -271,6 +283,8 @@ def differences_of_settings(a: Results, b: Results, matched: Sequence[Matched]) 
 
 def _facts_of_runs(results: Results) -> _Facts:
     facts: _Facts = {}
+    for meter in _meters(results):
+        _take(facts, "energy meter", meter)
     for record in _ran(results):
         _take(facts, "kernel", record.get("kernel"))
         _take(facts, "microcode", record.get("microcode"))

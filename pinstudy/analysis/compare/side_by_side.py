@@ -24,6 +24,7 @@ from pinstudy.analysis.compare.matching import (
     matched_rows,
     matched_tables,
     unknown_governors,
+    unlike_meters,
     unlike_metrics,
 )
 from pinstudy.analysis.objectives import (
@@ -294,7 +295,8 @@ def _pairs(
         *differences_of_programs(first.results, second.results, a, b),
         *differences_of_settings(first.results, second.results, matched),
     )
-    theirs = {objective.identity for objective in b.objectives}
+    theirs = {objective.identity: objective.noun for objective in b.objectives}
+    unlike = unlike_meters(first.results, second.results)
     for objective in a.objectives:
         # Of what is printed, that of one unit.
         if objective.identity not in theirs or (objective == EDP and not with_edp):
@@ -303,7 +305,10 @@ def _pairs(
             continue
         is_compared = objective in a.compared_by and objective in b.compared_by
         own = reference if is_compared else None
-        rows = tuple(_row(first, second, pair, own, objective, is_direct) for pair in matched)
+        # Two meters differ in what they take in, and in how wrong they are.
+        two_meters = unlike or objective.noun != theirs[objective.identity]
+        direct = is_direct and not (two_meters and objective in (ENERGY, EDP))
+        rows = tuple(_row(first, second, pair, own, objective, direct) for pair in matched)
         rows = _with_outcomes(rows, objective, margin)
         yield Pair(objective, a, b, own, rows, differences, unknown)
 

@@ -45,6 +45,7 @@ from pinstudy.analysis.figures.style import (
     wrap,
 )
 from pinstudy.analysis.format.numbers import in_percent, signed_in_percent
+from pinstudy.analysis.measures import fields_of
 from pinstudy.analysis.objectives import TIME, Objective
 from pinstudy.analysis.overview.grid import Cell, ConfigurationLine
 from pinstudy.analysis.overview.terminal import overviews_of
@@ -106,7 +107,7 @@ def draw_comparisons(
     if not compared:
         reason = words.NOTHING_COMPARED.format(noun=objective.noun)
         if not lines:
-            reason = why_not_measured(results, answer.cases, [objective.field])
+            reason = why_not_measured(results, answer.cases, fields_of(objective.field))
         return NotDrawn(name, title, reason)
     rows = [row for of_overview in overviews for row in _rows(of_overview, objective, layout)]
     cells = [mark.cell for row in rows for mark in row.marks]

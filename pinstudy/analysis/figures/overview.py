@@ -46,6 +46,7 @@ from pinstudy.analysis.figures.style import (
     wrap,
 )
 from pinstudy.analysis.format.numbers import signed_in_percent
+from pinstudy.analysis.measures import fields_of
 from pinstudy.analysis.objectives import ENERGY, TIME
 from pinstudy.analysis.overview.grid import program_names
 from pinstudy.analysis.results.case import grouped
@@ -150,7 +151,7 @@ def _why_no_point(results: Results, tables: Sequence[TableFindings], lost: int) 
         return words.PLANE_ALL_LOST
     if any({TIME, ENERGY} <= case.samples.keys() for case in cases):
         return words.PLANE_NO_BASELINE
-    return why_not_measured(results, cases, [ENERGY.field])
+    return why_not_measured(results, cases, fields_of(ENERGY.field))
 
 
 def _points(table: TableFindings) -> tuple[list[_Point], int]:

@@ -17,12 +17,20 @@ from pinstudy.analysis.objectives import (
     TIME,
     Objective,
     by_identity,
+    named_in,
 )
 from pinstudy.analysis.records.runs import whole_runs
 from pinstudy.analysis.results.case import grouped
 from pinstudy.analysis.results.sources import Results
 from pinstudy.analysis.verdict.decisions import choice_of
-from pinstudy.analysis.verdict.model import CaseFinding, Choice, Decision, Findings, TableFindings
+from pinstudy.analysis.verdict.model import (
+    CaseFinding,
+    Choice,
+    Decision,
+    Findings,
+    TableFindings,
+    objectives_in,
+)
 from pinstudy.runners.records.disturbances import (
     BY_QUOTA,
     CLIPPED,
@@ -31,6 +39,7 @@ from pinstudy.runners.records.disturbances import (
     STOLEN,
     THROTTLED,
 )
+from pinstudy.runners.records.energy import PACKAGE
 from pinstudy.runners.records.lost_runs import NOT_PROVABLE, is_sample
 
 # Why there is no decision at all.
@@ -102,7 +111,8 @@ def decision_overviews(
     """
     compared_by = (name for table in findings.tables for name in table.compared_by)
     printed = (name for name in compared_by if name not in OBJECTIVES)
-    asked = by_identity((TIME, ENERGY, *printed))
+    energy = named_in(ENERGY, objectives_in(findings.tables))
+    asked = by_identity((TIME, energy, *printed))
     found = (decision_overview(findings, labels, objective) for objective in asked)
     return [decision for decision in found if decision.total]
 
@@ -365,7 +375,11 @@ def not_measured(findings: Findings) -> list[Lack]:
     measured = [case.summary for case in findings.cases if case.summary.has_runs]
     by_reason: dict[str, Counter[tuple[str, bool]]] = {}
     for summary in measured:
+        # Who has a wider energy does not miss that of packages.
+        has_wider = summary.energy_scope not in (None, "package")
         for measure, name in _NAMES.items():
+            if measure == PACKAGE and has_wider:
+                continue
             lack = name, summary.stats[measure].is_known
             for reason in summary.circumstances.reasons.get(measure, ()):
                 by_reason.setdefault(reason, Counter())[lack] += 1

@@ -24,7 +24,7 @@ from pinstudy.analysis.findings.glance import (
 )
 from pinstudy.analysis.format.lines import Line, Piece, labelled, length, lines_of
 from pinstudy.analysis.format.table import wrapped
-from pinstudy.analysis.objectives import ENERGY, TIME, Objective
+from pinstudy.analysis.objectives import ENERGY, TIME, Objective, named_in
 from pinstudy.analysis.overview.grid import (
     Cell,
     CellOutcome,
@@ -105,7 +105,8 @@ def overview_lines(
         for objective in overview.leading:
             lines += [(Piece(""),)] * bool(at or objective != overview.leading[0])
             grid, has_energy = grid_with_energy(overview, objective, width)
-            caption = grid_caption(findings, overview, objective, ENERGY.noun if has_energy else "")
+            energy = named_in(ENERGY, overview.objectives).noun if has_energy else ""
+            caption = grid_caption(findings, overview, objective, energy)
             lines += _faint(caption, width)
             lines += [(Piece(""),), *grid]
     if marks := legend(overviews, findings.margin):

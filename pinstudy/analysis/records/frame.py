@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pinstudy.analysis.measures import OF_KINDS, PLAIN, PROFILES
+from pinstudy.analysis.measures import COMPARED_ENERGY, OF_KINDS, PLAIN, PROFILES
 from pinstudy.analysis.records import flat
 from pinstudy.analysis.records.flat import REGION, region_records
 from pinstudy.analysis.records.keys import (
@@ -27,6 +27,7 @@ from pinstudy.analysis.records.keys import (
 from pinstudy.analysis.records.metrics import MAX_METRICS, METRIC, METRICS, metrics_of_record
 from pinstudy.runners.node.topology import KIND_ORDER
 from pinstudy.runners.records.disturbances import SHARED, disturbances
+from pinstudy.runners.records.energy import compared_energy, meter_of
 from pinstudy.runners.records.placed_runs import verdict_of
 
 Floats = NDArray[np.float64]
@@ -183,14 +184,16 @@ _FIELDS_OF_KINDS = tuple(measure.field for measure in OF_KINDS)
 COLUMNS_OF_KINDS = tuple(column for measure in OF_KINDS for column in measure.columns)
 # The column that tells which set of reasons a run has.
 REASONS = "unavailable"
+# The meter of a run's energy with its scope, and that energy.
+METER = "energy_meter"
 COLUMNS = (
     *_TEXTS, *_COUNTS, *_FLAGS, *PLAIN, *_VERDICTS, *_LISTS, *_NEIGHBOUR, "started_s",
-    "temperature_c",
+    "temperature_c", METER, COMPARED_ENERGY,
 )  # fmt: skip
 # The fields that a row takes unchanged, and the names of all that it has.
 _UNCHANGED = (*_TEXTS, *_COUNTS, *_FLAGS, *PLAIN)
 _ROW = (*COLUMNS, *COLUMNS_OF_KINDS, REASONS)
-_AS_TEXT = frozenset((*_TEXTS, *_VERDICTS, "neighbour"))
+_AS_TEXT = frozenset((*_TEXTS, *_VERDICTS, "neighbour", METER))
 _NEEDED = (
     "case_id", "status", *(key for key in TABLE_KEYS if key not in OPTIONAL_KEYS), *ROW_KEYS,
 )  # fmt: skip
@@ -287,6 +290,8 @@ def _row(record: Mapping[str, Any], reasons: Reasons) -> tuple[Any, ...]:
         neighbour_s,
         started_s,
         max((get("temperature_before_c") or {}).values(), default=None),
+        meter_of(record),
+        compared_energy(record)[0],
         *[value for field in _FIELDS_OF_KINDS for value in by_kind(get(field))],
         reasons.number(get("unavailable")),
     )

@@ -11,20 +11,29 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from pinstudy.analysis.measures import COMPARED_ENERGY, ENERGY_BY_KIND, MEASURES
 from pinstudy.analysis.records.flat import REGION
-from pinstudy.analysis.records.frame import REASONS, FrameBuilder
+from pinstudy.analysis.records.frame import METER, REASONS, FrameBuilder
 from pinstudy.analysis.records.gathered import FirstRecords, SettingsSeen, TeamLooks
 from pinstudy.analysis.records.keys import ROW_KEYS, TABLE_KEYS
 from pinstudy.analysis.records.race_records import RaceReader
 from pinstudy.base import PINSTUDY
 from pinstudy.base.errors import UserError
 from pinstudy.configs.repetitions import MAX_REPETITIONS, looks_of
+from pinstudy.runners.records.energy import SCOPES
 from pinstudy.runners.records.line import InvalidLine
 from pinstudy.runners.records.reader import read_lines, shards_of
 from pinstudy.runners.records.status import IDLE, INTERRUPTED, OK, SKIPPED
 
 # The column of the node that made a run, where several divide a study.
 MADE_ON = "made_on"
+_MIXED = "measured by {meter}, and most runs here by {most}: energies of two meters are not mixed"
+_OF_METERS = [
+    column
+    for measure in MEASURES
+    for column in measure.columns
+    if measure.field != ENERGY_BY_KIND and measure.unit in ("J", "W", "J s", "J s²")
+]
 # What makes a run the same one in another record.
 _RUN = ("case_id", "warmup", "repetition")
 
@@ -95,9 +104,11 @@ def read_runs(folder: Path) -> Runs:
     # Popped, because to drop a column would copy all others.
     numbers = frame.pop(REASONS)
     good = are_good(frame)
+    reasons = seen.rows.reasons.by_case(frame["case_id"][good], numbers[good])
+    frame, mixed = _with_one_meter(frame)
     return Runs(
         frame,
-        seen.rows.reasons.by_case(frame["case_id"][good], numbers[good]),
+        pd.concat([reasons, mixed], ignore_index=True) if len(mixed) else reasons,
         refused=seen.refused,
         unusable=seen.rows.unusable,
         more_metrics=seen.rows.metrics.more,
@@ -187,6 +198,29 @@ def whole_runs(frame: pd.DataFrame) -> pd.DataFrame:
 def good_runs(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the runs that are averaged."""
     return frame[are_good(frame)]
+
+
+def _with_one_meter(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the frame with the energies of one meter, that of most runs, and why others have none.
+
+    Meters take in different things and are wrong in different ways: means and ratios over several
+    would show the change of the meter.
+    """
+    counts = good_runs(frame)[METER].value_counts()
+    if (counts > 0).sum() < 2:
+        return frame, pd.DataFrame(columns=["case_id", "field", "reason"])
+    most = counts.index[0]
+    other = frame[METER].notna() & (frame[METER] != most)
+    reasons = [
+        (case_id, SCOPES[str(most).rpartition(", ")[2]], _MIXED.format(meter=meter, most=most))
+        for case_id, meter in frame.loc[other & are_good(frame), ["case_id", METER]]
+        .drop_duplicates()
+        .itertuples(index=False, name=None)
+    ]
+    columns = [COMPARED_ENERGY, METER, *(name for name in _OF_METERS if name in frame)]
+    frame = frame.copy(deep=False)
+    frame[columns] = frame[columns].mask(other)
+    return frame, pd.DataFrame(reasons, columns=["case_id", "field", "reason"])
 
 
 def _repeated(frame: pd.DataFrame) -> pd.DataFrame:

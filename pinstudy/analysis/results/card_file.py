@@ -466,7 +466,7 @@ class CardCase(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
             for name, found in stats.items()
             if not found.is_known
             and name not in self.reasons
-            and (name not in MEASURE_OF or getattr(self, MEASURE_OF[name].only_with))
+            and (name not in MEASURE_OF or getattr(self, MEASURE_OF[name].only_with, None))
         ]
         if not self.drivers and "driver" not in self.reasons:
             missing.append("driver")

@@ -6,12 +6,13 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from pinstudy.analysis.measures import BY_FIELD, UNMEASURED, Stats
-from pinstudy.analysis.objectives import OBJECTIVES, Objective, of_printed
+from pinstudy.analysis.measures import BY_FIELD, UNMEASURED, Measure, Stats, fields_of
+from pinstudy.analysis.objectives import Objective, of_printed, of_scope
 from pinstudy.analysis.records.keys import CaseKey
 from pinstudy.analysis.records.metrics import Metric, merged
 from pinstudy.base.text import one_line
 from pinstudy.configs.values import HIGHER
+from pinstudy.runners.records.energy import SCOPES
 from pinstudy.runners.records.lost_runs import LostRuns, lost_runs
 from pinstudy.runners.records.placed_runs import PlacedRuns
 
@@ -135,7 +136,18 @@ class Case:
 
     def stat(self, column: str) -> Stats:
         """Return the statistics of a column; no values for what other programs alone print."""
-        return self.stats.get(column, UNMEASURED)
+        found = (self.stats.get(name, UNMEASURED) for name in fields_of(column))
+        return next((stats for stats in found if stats.is_known), UNMEASURED)
+
+    def reasons_of(self, column: str) -> Sequence[str]:
+        """Return why runs lack a column; of energy, that of the widest scope that has reasons."""
+        reasons = (self.circumstances.reasons.get(name, ()) for name in fields_of(column))
+        return next(filter(None, reasons), ())
+
+    @property
+    def energy_scope(self) -> str | None:
+        """The scope of which the case has an energy; None without any."""
+        return next((s for s, name in SCOPES.items() if self.stat(name).is_known), None)
 
     def by_kind(self, field: str) -> dict[str, Stats]:
         """Return those of a measure by core kind, of the kinds that have it, best kind first."""
@@ -173,13 +185,20 @@ def objective_of(metric: Metric) -> Objective:
     return of_printed(name, metric.field, unit, higher=metric.better == HIGHER)
 
 
-def objectives_of(cases: Iterable[Case]) -> tuple[Objective, ...]:
+def objectives_of(cases: Sequence[Case]) -> tuple[Objective, ...]:
     """Return what the cases of a table are compared by: that of every program, then its own.
 
     These are the metrics of which the app says what is better, if all rows have one unit.
     """
     asked = [metric for metric in metrics_of(cases) if metric.better and len(metric.units) == 1]
-    return (*OBJECTIVES, *map(objective_of, asked))
+    scope = next(filter(None, (case.energy_scope for case in cases)), "package")
+    return (*of_scope(scope), *map(objective_of, asked))
+
+
+def energy_measure(cases: Iterable[Case]) -> Measure:
+    """Return the measure of cases' energy: of packages where they have none of another scope."""
+    scope = next(filter(None, (case.energy_scope for case in cases)), "package")
+    return BY_FIELD[SCOPES[scope]]
 
 
 def why_not_averaged(metric: Metric) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from pinstudy.analysis.format.table import joined
+from pinstudy.analysis.measures import COMPARED_ENERGY
 from pinstudy.analysis.results.case import PLACEMENTS, Case, grouped
 from pinstudy.base.text import one_line, plural
 from pinstudy.runners.records.disturbances import DISTURBANCES
@@ -254,5 +255,5 @@ def co_runner_numbers(cases: Sequence[Case]) -> Iterator[str]:
         "slowdown: mean time beside the other over that alone; intervals are in the verdict. The "
         "co-runner's time is that of its executions that began and ended while the program ran"
     )
-    if any(case.stats["energy_pkg_j"].n for case in cases):
+    if any(case.stat(COMPARED_ENERGY).n for case in cases):
         yield "energy is that of the packages, and so of both programs"

@@ -21,7 +21,7 @@ from pinstudy.analysis.measures import BY_FIELD, OF_KINDS, SHOWN, Measure, Stats
 from pinstudy.analysis.records.metrics import Metric
 from pinstudy.analysis.results.baselines import Alone
 from pinstudy.analysis.results.bounds import Bound
-from pinstudy.analysis.results.case import Case, in_units, metrics_of
+from pinstudy.analysis.results.case import Case, energy_measure, in_units, metrics_of
 from pinstudy.analysis.tables.footnotes import (
     co_runner_numbers,
     drivers,
@@ -30,6 +30,7 @@ from pinstudy.analysis.tables.footnotes import (
 )
 from pinstudy.base.text import one_line
 from pinstudy.configs.settings import CURRENT
+from pinstudy.runners.records.energy import PACKAGE
 
 # The publication's columns, made to fit; all columns; and the publication's very own.
 LayoutName = Literal["short", "full", "published"]
@@ -347,6 +348,17 @@ _FULL_OF_GUESTS = TableLayout(
 )
 
 
+def with_meter(layout: TableLayout, cases: Sequence[Case]) -> TableLayout:
+    """Return a layout with the energy that cases have in place of that of packages."""
+    if (measure := energy_measure(cases)).field == PACKAGE:
+        return layout
+    numbers = (
+        mean_column(measure.field) if column.field == PACKAGE else (column, write)
+        for column, write in layout.numbers
+    )
+    return replace(layout, numbers=tuple(numbers))
+
+
 def with_kinds(layout: TableLayout, cases: Sequence[Case]) -> TableLayout:
     """Return a layout with a column of each shown measure for each core kind that has it.
 
@@ -370,7 +382,7 @@ def _why_of_no_kind(cases: Sequence[Case], measure: Measure) -> Iterator[str]:
     reasons = dict.fromkeys(
         why
         for case in cases
-        if case.stats["energy_pkg_j"].n
+        if case.stats[PACKAGE].n
         for why in case.circumstances.reasons.get(measure.field, ())
     )
     if reasons:
@@ -416,7 +428,7 @@ _PUBLISHED = TableLayout(
         mean_column("freq_mean_ghz", "frequency mean"),
         mean_column("migrations", "CPU migrations", decimals=0),
         mean_column("cache_misses", decimals=0),
-        mean_column("energy_pkg_j"),
+        mean_column(PACKAGE),
     ),
     fixed_decimals=True,
 )

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from pinstudy.analysis.format.numbers import TIME_DECIMALS, finite, time_decimals
 from pinstudy.analysis.format.table import Column, Notes, Table, joined, render
-from pinstudy.analysis.measures import STATISTICS, csv_column
+from pinstudy.analysis.measures import COMPARED_ENERGY, STATISTICS, csv_column, fields_of
 from pinstudy.analysis.records.files import rerun_hint, write_file
 from pinstudy.analysis.records.keys import ROW_FACTS, SEPARATOR, TABLE_KEYS, cell_of_settings
 from pinstudy.analysis.records.metrics import metric_column
@@ -29,6 +29,7 @@ from pinstudy.analysis.tables.layouts import (
     verbatim_names,
     with_bounds,
     with_kinds,
+    with_meter,
     with_metrics,
 )
 from pinstudy.analysis.tables.short import caption as short_caption
@@ -257,7 +258,7 @@ def _layout(parts: Sequence[_Part], choice: Choice) -> TableLayout:
     if len(parts) > 1:
         layout = layout.with_nodes()
     if choice.layout == "full":
-        layout = with_metrics(with_kinds(layout, cases), cases)
+        layout = with_metrics(with_kinds(with_meter(layout, cases), cases), cases)
         bounds = (part.node.bounds.get(case.key.case_id) for part in parts for case in part.rows)
         layout = with_bounds(layout, list(filter(None, bounds)))
     return with_numbers(layout, cases, choice.columns) if choice.layout == "short" else layout
@@ -397,7 +398,10 @@ def raw_row(case: Case) -> dict[str, object]:
     values |= {
         name: finite(case.stats[column].statistic(statistic))
         for name, (column, statistic) in STATISTICS.items()
-        if statistic != "n" and column in case.stats
+        if statistic != "n"
+        and column in case.stats
+        # Few nodes have a meter of another scope.
+        and (case.stats[column].is_known or column not in fields_of(COMPARED_ENERGY)[:-1])
     }
     time = case.time
     values["elapsed_cv"] = finite(time.sd / time.mean) if time.mean > 0 else None

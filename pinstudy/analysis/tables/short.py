@@ -10,7 +10,7 @@ from functools import partial
 from pinstudy.analysis.format.numbers import NOTHING, fixed, mean_count
 from pinstudy.analysis.format.table import Column, Notes, column_width, joined
 from pinstudy.analysis.measures import BY_NAME, NUMBERS, Measure
-from pinstudy.analysis.results.case import Case, metrics_of
+from pinstudy.analysis.results.case import Case, energy_measure, metrics_of
 from pinstudy.analysis.results.summaries import UNKNOWN
 from pinstudy.analysis.tables.layouts import (
     NOT_AVAILABLE,
@@ -25,6 +25,7 @@ from pinstudy.analysis.tables.layouts import (
 )
 from pinstudy.base.errors import UserError
 from pinstudy.base.text import one_line, unknown_word
+from pinstudy.runners.records.energy import PACKAGE
 
 # The numbers of the publication, by the names that people type.
 _NUMBERS = ("time", "sd", "frequency", "migrations", "misses", "energy")
@@ -84,7 +85,10 @@ def _named(name: str, cases: Sequence[Case]) -> Iterator[Written]:
         column = Column(name, "s", key=name, short=f"{name} s")
         yield column, partial(_time, statistic=name)
     elif name in BY_NAME:
-        yield from _of_measure(BY_NAME[name], cases)
+        measure = BY_NAME[name]
+        yield from _of_measure(
+            energy_measure(cases) if measure.field == PACKAGE else measure, cases
+        )
     else:
         yield from map(
             column_of_metric, (metric for metric in metrics_of(cases) if metric.name == name)

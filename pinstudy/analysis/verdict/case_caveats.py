@@ -94,7 +94,7 @@ def why_not_compared(
 def _not_measured(case: CaseFinding, objective: Objective) -> Caveat:
     if case.summary.stat(objective.field).n:
         return _of(case, "zero or less")
-    reasons = tuple(case.summary.circumstances.reasons.get(objective.field, ()))
+    reasons = tuple(case.summary.reasons_of(objective.field))
     return _of(case, "not measured", reasons=reasons)
 
 

@@ -227,9 +227,7 @@ def _no_values(cases: Sequence[CaseFinding], objective: Objective) -> Caveat:
     if any(case.summary.stat(objective.field).n for case in cases):
         return Caveat("zero or less", _ids(cases))
     reasons = dict.fromkeys(
-        reason
-        for case in cases
-        for reason in case.summary.circumstances.reasons.get(objective.field, ())
+        reason for case in cases for reason in case.summary.reasons_of(objective.field)
     )
     return Caveat("not measured", (), {"reasons": tuple(reasons)})
 

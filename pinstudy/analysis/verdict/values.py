@@ -353,7 +353,7 @@ def sample_of_summary(case: Case, objective: Objective) -> Sample | None:
     stats = case.stat(objective.field)
     n, mean = stats.n, stats.mean
     if objective == EDP and np.isnan(mean):
-        energy = case.stats[ENERGY.field]
+        energy = case.stat(ENERGY.field)
         n, mean = energy.n, case.time.mean * energy.mean
     if not MIN_VALUE < mean < MAX_VALUE:
         return None

@@ -20,7 +20,7 @@ from pinstudy.analysis.format.numbers import (
 )
 from pinstudy.analysis.format.table import Column, Notes, Table
 from pinstudy.analysis.measures import ENERGY_BY_KIND
-from pinstudy.analysis.objectives import ENERGY, OBJECTIVES, Objective
+from pinstudy.analysis.objectives import OBJECTIVES, Objective
 from pinstudy.analysis.results.case import Case, grouped
 from pinstudy.analysis.statistics.difference import Difference
 from pinstudy.analysis.statistics.sample import Interval
@@ -347,7 +347,7 @@ def price_table(table: TableFindings) -> Table | None:
 def _price_cells(case: CaseFinding, kinds: Sequence[str]) -> tuple[str, ...]:
     means = _means_of(case, ENERGY_BY_KIND, kinds)
     # A kind that is missing makes the sum one of something else.
-    of_all, package = sum(means), case.summary.stats[ENERGY.field].mean
+    of_all, package = sum(means), case.summary.stats["energy_pkg_j"].mean
     return (*(fixed(mean, 2) for mean in (*means, of_all)), _per_cent(of_all / package))
 
 

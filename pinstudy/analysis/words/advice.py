@@ -400,7 +400,7 @@ def points_table(advice: Advice) -> Table | None:
         (Column("Pareto front", right=False), lambda point: "yes" if point.on_front else NOTHING),
         (Column("it is", right=False), lambda point: _role(advice, point.candidate)),
     )
-    return table_of("Time against package energy, all good runs of each case", columns, shown)
+    return table_of("Time against energy, all good runs of each case", columns, shown)
 
 
 def _role(advice: Advice, candidate: Candidate) -> str:

@@ -72,7 +72,7 @@ COMPARISONS_ALT = (
 
 PLANE_TITLE = "Time against energy"
 PLANE_GUESTS_TITLE = "Time against energy in guests"
-PLANE_TIME, PLANE_ENERGY = "change of mean time (%)", "change of mean package energy (%)"
+PLANE_TIME, PLANE_ENERGY = "change of mean time (%)", "change of mean energy (%)"
 EQUAL_PRODUCT = "equal energy-delay product"
 PLANE_HOW = (
     "A marker is a case against {reference} of its panel, at the crossing of the lines; "

@@ -1,7 +1,7 @@
 """Whether perf and the energy counters count here.
 
-perf PMU by PMU, migrations, cache lines (`c2c`); energy by each source: the powercap counters, and
-perf's PMUs of packages and of cores.
+perf PMU by PMU, migrations, cache lines (`c2c`); energy by each source: the powercap counters,
+perf's PMUs of packages and of cores, and every other meter.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pinstudy.runners.measure.energy.cores import find_core_counters, try_cores
 from pinstudy.runners.measure.energy.perf import GRANT as PERF_GRANT
 from pinstudy.runners.measure.energy.perf import find_power_pmu
 from pinstudy.runners.measure.energy.powercap import GRANT
-from pinstudy.runners.measure.energy.source import try_perf, try_powercap
+from pinstudy.runners.measure.energy.source import find_meters, try_perf, try_powercap
 from pinstudy.runners.measure.perf.c2c import NEEDS, try_c2c
 from pinstudy.runners.measure.perf.events import HARDWARE_EVENTS, read_core_pmus, unsupported_reason
 from pinstudy.runners.measure.perf.stat import PerfTrial
@@ -153,18 +153,37 @@ def probe_c2c(node: ProbedNode) -> Capability:
 def probe_energy(node: ProbedNode) -> Capability:
     """Report one source: the first that works, or why the first does not."""
     by_powercap = _by_powercap(node)
-    by_perf = by_powercap if by_powercap.state == "ok" else _by_perf(node)
-    return replace(by_perf if by_perf.state == "ok" else by_powercap, name="energy")
+    if by_powercap.state != "ok":
+        for found in (_by_perf(node), *_by_meters(node)):
+            if found.state == "ok":
+                return replace(found, name="energy")
+    return replace(by_powercap, name="energy")
 
 
 def probe_energy_sources(node: ProbedNode) -> list[Capability]:
-    """Report both sources, of which one is optional where the other works, and that of cores."""
-    by_powercap, by_perf = _by_powercap(node), _by_perf(node)
+    """Report every source, all optional where one works, and that of cores."""
+    found = [_by_powercap(node), _by_perf(node), *_by_meters(node)]
+    works = any(source.state == "ok" for source in found)
     return [
-        replace(by_powercap, optional=by_perf.state == "ok"),
-        replace(by_perf, optional=by_powercap.state == "ok"),
+        *(replace(source, optional=works or at > 1) for at, source in enumerate(found)),
         replace(_by_core(node), optional=True),
     ]
+
+
+def _by_meters(node: ProbedNode) -> list[Capability]:
+    """Report the meters beside RAPL that the node shows."""
+    reports = []
+    for meter in find_meters(node.root):
+        name = f"energy:{meter.name}"
+        if meter.problem:
+            grant = f"sudo {meter.grant}" if meter.grant.startswith("chmod") else meter.grant
+            reports.append(Capability(name, "missing", f"{meter.facts}; {meter.problem}", grant))
+        elif meter.by_name:
+            grant = f"`meter: {meter.name}` in the study"
+            reports.append(Capability(name, "limited", f"{meter.facts}; {meter.by_name}", grant))
+        else:
+            reports.append(Capability(name, "ok", meter.facts))
+    return reports
 
 
 def _by_core(node: ProbedNode) -> Capability:

@@ -20,6 +20,7 @@ from pinstudy.base import VERSION
 from pinstudy.base.errors import SHORTAGES, ShortageError, shortage_of
 from pinstudy.base.reading import Reading, Unavailable, reading_of
 from pinstudy.base.text import ended_by, one_line, shown
+from pinstudy.configs.site import Site
 from pinstudy.configs.study import Study
 from pinstudy.runners.execution.co_runner import (
     CoRunner,
@@ -47,7 +48,12 @@ from pinstudy.runners.measure.conditions.temperature import Gate
 from pinstudy.runners.measure.energy.cores import FIELD as CORES
 from pinstudy.runners.measure.energy.cores import CoreMeter, try_cores
 from pinstudy.runners.measure.energy.powercap import find_zones
-from pinstudy.runners.measure.energy.source import IdleMeasurements, choose_energy, no_energy
+from pinstudy.runners.measure.energy.source import (
+    IdleMeasurements,
+    asked_meter,
+    choose_energy,
+    no_energy,
+)
 from pinstudy.runners.measure.meter import Meter, Meters
 from pinstudy.runners.measure.perf.events import (
     event_list,
@@ -81,10 +87,11 @@ class Collectors:
         witness: Path,
         programs: Mapping[str, Path],
         tools: Mapping[str, str],
+        site: Site | None = None,
     ) -> None:
-        """`programs` and `tools`, the launchers of runs, are paths by name.
+        """`programs` and `tools`, the launchers of runs, are paths by name; `site` may be None.
 
-        Raises UserError for a bad event.
+        Raises UserError for a bad event, and for an energy meter that is not there.
 
         The attribute `perf` is the path of perf, empty when nothing is counted; `kinds` are the
         node's core kinds.
@@ -97,7 +104,7 @@ class Collectors:
         self._cores: CoreMeter | Unavailable
         if "energy" in study.collect:
             perf = find_perf()
-            self._energy = choose_energy(root, perf)
+            self._energy = choose_energy(root, perf, asked_meter(study, site))
             self._cores = try_cores(root, perf, node.topology)
         else:
             why_not = "the study does not collect energy"
@@ -116,8 +123,8 @@ class Collectors:
         self._power_before = _power_before(study, root)
         self._surroundings = Surroundings(node, self._power_before)
         gate, self.power_gate = study.temperature_gate, study.power_gate
-        # Energy is read last before the program starts, and first when it has ended: that of the
-        # packages nearest to the program, because all figures rest on it.
+        # Energy is read last before the program starts, and first when it has ended: that of
+        # packages or more nearest to the program, because all figures rest on it.
         self._of_cores = () if isinstance(self._cores, Unavailable) else (self._cores,)
         of_packages = (self._energy.meter,) if self._energy.meter else ()
         self.harness = Harness(
@@ -151,7 +158,7 @@ class Collectors:
         """Return the collectors' readings of one run."""
         energy = self._energy.reading()
         idle_w = self.idle_measurements.power_w(set_to(case))
-        energy |= run_figures(energy, run.ending.elapsed_s, idle_w)
+        energy |= run_figures(energy, run.ending.elapsed_s, idle_w, self._energy.scope)
         implementation = case.app.implementation
         return [
             Reading({"implementation": implementation} if implementation else {}),

@@ -200,6 +200,13 @@ class Tree:
         except (OSError, ValueError):
             return False
 
+    def last_name(self, path: str) -> str:
+        """Return the last name of where a link leads; the path's own where that is not known."""
+        try:
+            return os.path.realpath(self._locate(path)).rpartition("/")[2]
+        except (OSError, ValueError):
+            return path.rpartition("/")[2]
+
     @property
     def _helper(self) -> RootHelper | None:
         return root_helper() if self.live else None

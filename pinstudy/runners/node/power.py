@@ -27,6 +27,11 @@ from pinstudy.runners.host.tree import Tree
 from pinstudy.runners.records.settings_of_runs import BATTERY, MAINS, PowerSupply
 
 POWERCAP = "/sys/class/powercap"
+# Linux drivers/powercap/arm_scmi_powercap.c.
+SCMI = "arm-scmi"
+HWMON = "/sys/class/hwmon"
+# Linux Documentation/ABI/testing/sysfs-class-hwmon.
+POWER_CHANNEL = re.compile(r"(energy|power)([0-9]{1,3})_(input|average)", re.ASCII)
 # Top zones only: intel-rapl:0 is a package or the platform, intel-rapl:0:0 a part of it.
 _POWER_ZONE = re.compile(r"intel-rapl(-mmio)?:[0-9]{1,4}")
 _CONSTRAINTS = range(3)

@@ -26,7 +26,14 @@ from pinstudy.runners.node import cpuinfo, facts, scheduler
 from pinstudy.runners.node.core_kinds.pmus import EVENT_SOURCES
 from pinstudy.runners.node.cpufreq import CPUS
 from pinstudy.runners.node.discovery import NODES, check_root
-from pinstudy.runners.node.power import POWERCAP, SUPPLIES, supply_directories
+from pinstudy.runners.node.power import (
+    HWMON,
+    POWER_CHANNEL,
+    POWERCAP,
+    SCMI,
+    SUPPLIES,
+    supply_directories,
+)
 from pinstudy.runners.node.scheduler import BOOT_OPTIONS
 
 FORMAT = 1
@@ -35,7 +42,6 @@ SUFFIX = ".tar.gz"
 # A node of 1024 CPUs has some 70000 of these files.
 MAX_FILES = 200_000
 MAX_BYTES = 64 * 1024 * 1024
-_HWMON = "/sys/class/hwmon"
 _HOST_NAME = "/proc/sys/kernel/hostname"
 _VERSIONS = ("/proc/version", "/proc/sys/kernel/version")
 # Directories, and the names of the files to take there; both with the wildcards of fnmatch. The
@@ -75,11 +81,11 @@ _FILES = (
     *(
         (
             f"{POWERCAP}/{zone}",
-            "name enabled energy_uj max_energy_range_uj constraint_[0-9]_name "
+            "name enabled energy_uj power_uw max_energy_range_uj constraint_[0-9]_name "
             "constraint_[0-9]_power_limit_uw constraint_[0-9]_time_window_us "
             "constraint_[0-9]_max_power_uw",
         )
-        for zone in ("intel-rapl*", "intel-rapl*/intel-rapl*")
+        for zone in ("intel-rapl*", "intel-rapl*/intel-rapl*", f"{SCMI}:*", "dtpm:*")
     ),
     (SUPPLIES, ""),
     ("/sys/class/thermal/thermal_zone[0-9]*", "type temp"),
@@ -89,6 +95,7 @@ _FILES = (
 )
 # Drivers of processor sensors; other sensors (disks, batteries) do not matter to a study.
 _CPU_SENSORS = ("coretemp", "k10temp")
+_OF_BATTERIES = "power_now current_now voltage_now energy_now"
 # Names that the kernel gives its files and directories.
 _NAME = re.compile(r"[A-Za-z0-9_.:,+-]{1,200}", re.ASCII)
 _SERIAL = re.compile(r"^[^:\n]*serial[^:\n]*:.*\n?", re.IGNORECASE | re.MULTILINE)
@@ -159,7 +166,8 @@ def take_snapshot(root: Path, with_names: bool = False) -> Snapshot:
     check_root(tree)
     snapshot = Snapshot(with_names)
     # Not those of devices beside the node, whose names may be addresses.
-    supplies = [(path, "type online present status") for path in supply_directories(tree)]
+    files = f"type online present status {_OF_BATTERIES}"
+    supplies = [(path, files) for path in supply_directories(tree)]
     for pattern, names in (*_FILES, *_sensors(tree), *supplies):
         for directory in _matching(tree, pattern):
             if not pattern.endswith("/*"):
@@ -195,12 +203,14 @@ def _names(tree: Tree, directory: str, wanted: list[str]) -> list[str]:
 
 
 def _sensors(tree: Tree) -> Iterator[tuple[str, str]]:
-    """Yield the directories of the processor's sensors, each with the files to take there."""
-    for number in tree.numbered(_HWMON, "hwmon"):
-        directory = f"{_HWMON}/hwmon{number}"
+    """Yield the directories of the processor's sensors, and of power, with the files to take."""
+    for number in tree.numbered(HWMON, "hwmon"):
+        directory = f"{HWMON}/hwmon{number}"
         if tree.text(f"{directory}/name") in _CPU_SENSORS:
             yield directory, "name temp*_label temp*_input"
             yield f"{directory}/device", "uevent"
+        elif any(map(POWER_CHANNEL.fullmatch, known(tree.names(directory)) or ())):
+            yield directory, "name update_interval energy*_input energy*_label power*_*"
 
 
 def _take(tree: Tree, path: str, snapshot: Snapshot) -> None:

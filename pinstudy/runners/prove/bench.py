@@ -16,6 +16,7 @@ from pinstudy.base.reading import Reading
 from pinstudy.base.text import one_line
 from pinstudy.configs.app import App, Build, Size
 from pinstudy.configs.mapping import Mapping as Placed
+from pinstudy.configs.site import Site
 from pinstudy.configs.study import CURRENT_GOVERNOR, Study
 from pinstudy.runners.execution.collectors import Collectors, LocalEngine
 from pinstudy.runners.execution.execute import Observation, execute
@@ -102,9 +103,9 @@ class Seen:
 class Bench:
     """Executes tasks on this machine under a study's collectors; its node's lock is held."""
 
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: Node, site: Site | None = None) -> None:
         """Raises StudyError when a program that is needed is not built."""
-        self.node = node
+        self.node, self.site = node, site
         self.tools = find_tools()
         self._programs = {
             runtime: path
@@ -124,6 +125,7 @@ class Bench:
             witness,
             named,
             self.tools,
+            site,
         )
         self._engine = LocalEngine(self.collectors)
         self._environment = dict(os.environ)

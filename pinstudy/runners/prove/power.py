@@ -1,25 +1,34 @@
 """Energy against load: more of it the more cores are busy, in proportion to time, by each source.
 
 No program uses a known energy. But an idle node uses less than one with a busy core, and that one
-less than a node whose cores are all busy; twice the time takes twice the energy; and two ways to
-read the same counters agree.
+less than a node whose cores are all busy; twice the time takes twice the energy; two ways to read
+the same counters agree; and what a board or a system takes more under load is at least what its
+packages take more.
 
 Temperatures are read before and after that load, and throttle counters with them.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pinstudy.base.units import duration
+from pinstudy.runners.measure.energy.commands import COMMAND
 from pinstudy.runners.measure.energy.cores import FIELD as BY_KIND
 from pinstudy.runners.measure.energy.cores import WINDOW
-from pinstudy.runners.measure.energy.source import EnergyMeter, try_perf, try_powercap
+from pinstudy.runners.measure.energy.sampled import FoundMeter, SampledMeter
+from pinstudy.runners.measure.energy.source import (
+    EnergyMeter,
+    find_meters,
+    try_perf,
+    try_powercap,
+)
 from pinstudy.runners.prove.bench import Bench, Seen, Task
 from pinstudy.runners.prove.counting import KindRuns, chain_words
 from pinstudy.runners.prove.proof import Instrument, beyond, deviation
-from pinstudy.runners.records.energy import DOMAINS, FIELDS
+from pinstudy.runners.records.energy import DOMAINS, FIELDS, POWERS, SCOPES
 from pinstudy.runners.records.instruments import Finding
 
 LOADS = ("idle", "one core busy", "all cores busy")
@@ -31,11 +40,21 @@ LINEAR_WITHIN = 0.15
 SOURCES_WITHIN = 0.02
 # Of the package's power: less is the noise of an idle node.
 MORE_BY = 0.02
+# What other meters see of the packages' further power: converters, fans and memory take more with
+# them, but not twice as much again.
+CONTAINS = (1 - MORE_BY, 3.0)
+# Of the loads that a slow meter needs; beyond it is not tested.
+LONGEST_S, QUICK_LONGEST_S = 60.0, 12.0
+# A load must outlast the shortest run that a meter tells, its own start included.
+OUTLASTS = 1.2
 # Of a kind's power, with work on another one.
 LESS_BY = 0.15
 IDLE_NODE = "an idle node"
 # Those that busy cores fill; an idle graphics unit or memory need not use more.
-OF_CORES = ("package", "core")
+OF_CORES = ("package", "core", "board", "system")
+# One core is little beside all that they take in, and their steps may be whole watts.
+_WIDER = ("board", "system")
+_FIELDS = FIELDS | SCOPES
 
 
 @dataclass(frozen=True)
@@ -56,20 +75,54 @@ class Joules:
 
 
 Loads = Mapping[tuple[str, float], Joules]
+# By source of an energy, the meter beside RAPL that it is.
+Found = Mapping[str, FoundMeter]
 
 
-def energy_meters(bench: Bench) -> tuple[dict[str, EnergyMeter], dict[str, dict[str, str]]]:
-    """Return the meters of the sources that have the packages; by domain why there are none."""
-    tried = {
-        "powercap": try_powercap(bench.node.root),
-        "perf": try_perf(bench.node.root, bench.collectors.perf or None),
+def energy_meters(
+    bench: Bench, quick: bool
+) -> tuple[dict[str, EnergyMeter], dict[str, dict[str, str]], dict[str, FoundMeter]]:
+    """Return the meters of the sources that can be tested; by domain why there are none.
+
+    Last come the meters beside RAPL: those that a study would choose, and that of the site.
+    """
+    root, site = bench.node.root, bench.site
+    tried: dict[str, tuple[EnergyMeter | None, dict[str, str]]] = {
+        "powercap": try_powercap(root),
+        "perf": try_perf(root, bench.collectors.perf or None),
     }
     meters = {
         name: meter
         for name, (meter, problems) in tried.items()
         if meter is not None and "package" not in problems
     }
-    return meters, {name: problems for name, (_, problems) in tried.items()}
+    absent = {name: problems for name, (_, problems) in tried.items()}
+    rule = site.energy if site else None
+    asked = (rule.meter or COMMAND) if rule else ""
+    found = {
+        meter.name: meter
+        for meter in find_meters(root, rule)
+        if meter.name == asked or not meter.by_name
+    }
+    most_s = QUICK_LONGEST_S if quick else LONGEST_S
+    for name, meter in found.items():
+        absent[name] = {}
+        if meter.problem:
+            absent[name] = {meter.scope: meter.problem}
+        elif OUTLASTS * meter.least_s > most_s:
+            why = f"loads of more than {duration(most_s)} would be needed"
+            absent[name] = {meter.scope: why + (": not with --quick" if quick else "")}
+        else:
+            meters[name] = SampledMeter(meter)
+    return meters, absent, found
+
+
+def load_times(meters: Mapping[str, EnergyMeter], quick: bool) -> tuple[float, ...]:
+    """Return the seconds of each load: the usual ones, and a longer one for slow meters."""
+    usual = QUICK_S if quick else TIMES_S
+    needed = (m.found.least_s for m in meters.values() if isinstance(m, SampledMeter))
+    slow_s = OUTLASTS * max(needed, default=0.0)
+    return usual if slow_s <= usual[-1] else (*usual, math.ceil(slow_s))
 
 
 def load_task(bench: Bench, load: str, seconds: float) -> Task:
@@ -95,45 +148,78 @@ def run_load(
     for name, meter in meters.items():
         read = meter.reading()
         joules[name] = {
-            domain: read.fields[FIELDS[domain]]
-            for domain in DOMAINS
-            if FIELDS[domain] in read.fields
+            domain: read.fields[field] for domain, field in _FIELDS.items() if field in read.fields
         }
         window_s[name] = read.fields.get("energy_window_s", 0.0)
         problems[name] = {
-            domain: read.unavailable[FIELDS[domain]]
-            for domain in DOMAINS
-            if FIELDS[domain] in read.unavailable
+            domain: read.unavailable[field]
+            for domain, field in _FIELDS.items()
+            if field in read.unavailable
         }
     return Joules(joules, window_s, problems), seen
 
 
 def judge_energy(
-    loads: Loads, absent: Mapping[str, Mapping[str, str]], several_cores: bool
+    loads: Loads,
+    absent: Mapping[str, Mapping[str, str]],
+    several_cores: bool,
+    found: Found = {},  # noqa: B006 - it is not changed
 ) -> list[Finding]:
     """Judge each source's domains by the loads, then one source by the other.
 
-    `absent` has by source and domain why a source has none.
+    `absent` has by source and domain why a source has none; `found` are the meters beside RAPL.
     """
-    found: list[Finding] = []
+    findings: list[Finding] = []
     sources = list(next(iter(loads.values())).joules) if loads else []
     for source in absent:
+        main = found[source].scope if source in found else "package"
         if source not in sources:
-            why = absent[source].get("package", "not there")
-            found.append(_instrument("package", source).absent(why))
+            why = absent[source].get(main, "not there")
+            findings.append(_instrument(main, source).absent(why))
             continue
-        for domain in DOMAINS:
-            if domain == "package" or domain not in absent[source]:
-                found.append(_judge_domain(loads, source, domain, absent, several_cores))
-    if len(sources) == 2:
-        found += _judge_sources(loads, sources)
-    return found
+        long_enough = _long_enough(loads, found[source].least_s) if source in found else loads
+        for domain in (main,) if source in found else DOMAINS:
+            if domain == main or domain not in absent[source]:
+                judged = _judge_domain(long_enough, source, domain, absent, several_cores)
+                findings.append(judged)
+    rapl = [source for source in sources if source not in found]
+    if len(rapl) == 2:
+        findings += _judge_sources(loads, rapl)
+    for source in sources if rapl else ():
+        if source in found:
+            long_enough = _long_enough(loads, found[source].least_s)
+            findings += _judge_against(long_enough, source, found[source].scope, rapl[0])
+    return findings
+
+
+def _long_enough(loads: Loads, least_s: float) -> Loads:
+    return {key: joules for key, joules in loads.items() if key[1] >= least_s}
+
+
+def _judge_against(loads: Loads, source: str, scope: str, rapl: str) -> list[Finding]:
+    """Judge whether a meter sees what the packages take more under load, and no multiple of it."""
+    longest = max(seconds for _, seconds in loads)
+    more: list[float] = []
+    for name, domain in ((source, scope), (rapl, "package")):
+        idle, every = (loads[load, longest].power_w(name, domain) for load in LOADS[::2])
+        if idle is None or every is None:
+            return []
+        more.append(every - idle)
+    least, most = (bound * more[1] for bound in CONTAINS)
+    instrument = Instrument(
+        "energy",
+        f"{scope} by {source} against {rapl}",
+        f"{least:.2f} to {most:.2f} W more with {LOADS[-1]}; {rapl}: {more[1]:.2f} W",
+        _instrument(scope, source).fields,
+    )
+    off = "" if least <= more[0] <= most else f"{more[0] / more[1]:.3g} times the package's"
+    return [instrument.found(f"{more[0]:.2f} W more", off)]
 
 
 def _instrument(domain: str, source: str) -> Instrument:
-    fields = [FIELDS[domain]]
-    if domain == "package":
-        fields += ["power_pkg_w", "edp_js", "ed2p_js2", "energy_net_j", "idle_power_w"]
+    fields = [_FIELDS[domain]]
+    if domain in SCOPES:
+        fields += [POWERS[domain], "edp_js", "ed2p_js2", "energy_net_j", "idle_power_w"]
     truth = "grows with load and time" if domain in OF_CORES else "moves"
     return Instrument("energy", f"{domain} by {source}", truth, tuple(fields))
 
@@ -154,7 +240,7 @@ def _judge_domain(
     if single is None or every is None:
         # `domain_fields` leaves out a domain whose counter did not move.
         why = loads[LOADS[-1], longest].problems[source].get(domain, "not measured")
-        if domain in OF_CORES:
+        if domain in OF_CORES and domain not in _WIDER:
             return instrument.found("nothing", f"stands still: {why}")
         return instrument.absent(why)
     if idle is None:
@@ -175,6 +261,8 @@ def _off_by_load(loads: Loads, source: str, domain: str, several_cores: bool) ->
         for seconds in times
     }
     idle, single, every = (power[load, longest] for load in LOADS)
+    if domain in _WIDER:
+        return "" if every >= idle * (1 + MORE_BY) else "not more with all cores busy than idle"
     if single < idle * (1 + MORE_BY):
         return "not more with one busy core than idle"
     if several_cores and every < single * (1 + MORE_BY):

@@ -48,14 +48,13 @@ from pinstudy.runners.prove.counting import (
 from pinstudy.runners.prove.placing import prove_placements
 from pinstudy.runners.prove.power import (
     LOADS,
-    QUICK_S,
-    TIMES_S,
     Loads,
     energy_meters,
     judge_cores,
     judge_energy,
     judge_heat,
     judge_kinds,
+    load_times,
     loads_of,
     run_load,
 )
@@ -141,7 +140,7 @@ def prove(
     """
     began_s = time.monotonic()
     findings: list[Finding] = []
-    for finding in _findings(Bench(node), site, quick, doing, only):
+    for finding in _findings(Bench(node, site), site, quick, doing, only):
         findings.append(finding)
         found(finding)
     return new_proof(node, findings, time.monotonic() - began_s, quick)
@@ -256,10 +255,10 @@ def _energy(
     bench: Bench, kinds: Sequence[KindRuns], quick: bool, doing: Progress
 ) -> Iterator[Finding]:
     """Judge energy, temperature and throttling by loads on the node."""
-    meters, absent = energy_meters(bench)
+    meters, absent, found = energy_meters(bench, quick)
     wanted = [(LOADS[-1], HEAT_S if bench.has_sensors else SHORT_S)]
     if meters:
-        wanted = loads_of(QUICK_S if quick else TIMES_S)
+        wanted = loads_of(load_times(meters, quick))
     loads: Loads = {}
     idle: Seen | None = None
     for load, seconds in wanted:
@@ -268,7 +267,8 @@ def _energy(
         loads = {**loads, (load, seconds): joules}
         if load == LOADS[0]:
             idle = seen
-    yield from judge_energy(loads if meters else {}, absent, len(bench.node.topology.cores) > 1)
+    several = len(bench.node.topology.cores) > 1
+    yield from judge_energy(loads if meters else {}, absent, several, found)
     work = _work_by_kind(bench, kinds)
     yield from judge_cores(work, idle, bench.collectors.counts_cores)
     yield from judge_kinds(kinds, idle.fields.get("power_pkg_w") if idle else None)

@@ -11,6 +11,7 @@ from typing import Any
 
 from pinstudy.configs.repetitions import RACE_OF, Race
 from pinstudy.runners.records.disturbances import OWN, disturbances
+from pinstudy.runners.records.energy import compared_energy
 from pinstudy.runners.records.placed_runs import VIOLATED, verdict_of
 from pinstudy.runners.records.record import MAX_RACE_VALUE, MIN_RACE_VALUE
 from pinstudy.runners.records.status import CHECK_FAILED, FAILED, OK, PLACEMENT_VIOLATED, TIMEOUT
@@ -117,15 +118,15 @@ def race_value(record: Mapping[str, Any], rule: Race) -> tuple[float | None, str
         return None, f"region {rule.region}: {absent}"
     if rule.of in RACE_OF:
         measured = record["regions"][rule.region] if rule.region else record
-        elapsed_s, energy_j = measured.get("elapsed_s"), measured.get("energy_pkg_j")
+        elapsed_s = measured.get("elapsed_s")
+        energy_j, absent = compared_energy(measured)
         edp = None if elapsed_s is None or energy_j is None else energy_j * elapsed_s
         value = {"time": elapsed_s, "energy": energy_j, "edp": edp}[rule.of]
-        absent = measured["unavailable"].get("energy_pkg_j", "it was not measured")
     else:
         value = record["metrics"].get(rule.of)
         absent = record["unavailable"].get(f"metrics.{rule.of}", "it was not found")
     if value is None:
-        return None, absent
+        return None, absent or "it was not measured"
     if not MIN_RACE_VALUE <= value <= MAX_RACE_VALUE:
         needed = "more than 0" if value < MIN_RACE_VALUE else f"at most {MAX_RACE_VALUE:g}"
         return None, f"{value:g} is no {rule.of} to compare: {needed} is needed"

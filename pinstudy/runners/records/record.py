@@ -386,23 +386,32 @@ class Energy(Counters):
     energy_uncore_j: Joules | None = None
     energy_dram_j: Joules | None = None
     energy_psys_j: Joules | None = None
+    energy_board_j: PackageJoules | None = None
+    """gross, of a board or of rails of it, or of a whole node, by a [meter](energy-meters.md) of
+    that scope"""
+    energy_system_j: PackageJoules | None = None
     energy_by_kind_j: dict[str, Joules] | None = None
     """gross, of [each kind's cores](energy-by-kind.md)"""
     energy_window_s: Seconds | None = None
     """between the two readings"""
     energy_by_kind_window_s: Seconds | None = None
     energy_source: str | None = None
-    """`powercap` or `perf`"""
+    """`powercap`, `perf`, or the name of [another meter](energy-meters.md)"""
+    energy_samples: Count | None = None
+    """readings of a power that was integrated; the mean time between them"""
+    energy_period_s: Seconds | None = None
     power_pkg_w: Watts | None = None
-    """`energy_pkg_j` / `energy_window_s`"""
+    """the scope's energy / `energy_window_s`"""
+    power_board_w: Watts | None = None
+    power_system_w: Watts | None = None
     edp_js: EnergyDelay | None = None
-    """`energy_pkg_j` x `elapsed_s`"""
+    """the scope's energy x `elapsed_s`"""
     ed2p_js2: EnergyDelaySquared | None = None
-    """`energy_pkg_j` x `elapsed_s` squared"""
+    """the scope's energy x `elapsed_s` squared"""
     idle_power_w: Watts | None = None
-    """package power, last idle measurement under the case's settings in this attempt"""
+    """the scope's, last idle measurement under the case's settings in this attempt"""
     energy_net_j: Balance | None = None
-    """`energy_pkg_j` - `idle_power_w` x `energy_window_s`"""
+    """the scope's energy - `idle_power_w` x `energy_window_s`"""
 
 
 class Placed(Energy):

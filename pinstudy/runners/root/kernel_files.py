@@ -13,17 +13,18 @@ from typing import Any
 from pinstudy.runners.host.processes import read_stats
 from pinstudy.runners.host.tree import Tree
 from pinstudy.runners.node.core_kinds.identification import DEVICE
-from pinstudy.runners.node.power import POWERCAP
+from pinstudy.runners.node.power import HWMON, POWERCAP
 from pinstudy.runners.node.scheduler import CACHE_AWARE, ITMT, PREEMPTION
 from pinstudy.runners.root.request import Answer, Handler, text_in
 
 _ZONE = r"intel-rapl(?:-mmio)?(?::[0-9]{1,4}){1,2}"
-# Energy counters (0400 since Linux 5.10), identification by CPUID, switches of the scheduler in
-# debugfs, and which capabilities root has here.
+# Energy counters (RAPL's 0400 since Linux 5.10), identification by CPUID, switches of the
+# scheduler in debugfs, and which capabilities root has here.
 _READABLE = re.compile(
     "|".join(
         (
             rf"{POWERCAP}/{_ZONE}(?:/{_ZONE})?/energy_uj",
+            rf"{HWMON}/hwmon[0-9]{{1,4}}/(?:energy|power)[0-9]{{1,3}}_(?:input|average)",
             DEVICE.format("[0-9]{1,5}"),
             *map(re.escape, (*ITMT, CACHE_AWARE, PREEMPTION, "/proc/self/status")),
         )

@@ -16,6 +16,7 @@ from pinstudy.configs.repetitions import Race
 from pinstudy.configs.results_folder import STUDY_FILE
 from pinstudy.configs.study import Study
 from pinstudy.runners.plan.runs import RunKey
+from pinstudy.runners.records.energy import SCOPES
 from pinstudy.runners.records.kept_facts import what_changed
 from pinstudy.runners.records.line import InvalidLine
 from pinstudy.runners.records.race.race import took
@@ -143,7 +144,7 @@ class History:
 
 def _compared(record: Mapping[str, Any]) -> dict[str, Any]:
     metrics = ("metrics",) if record.get("fixed_time") else ()
-    names = ("elapsed_s", "energy_pkg_j", *metrics)
+    names = ("elapsed_s", *SCOPES.values(), *metrics)
     return {name: record[name] for name in names if record.get(name) is not None}
 
 

@@ -199,7 +199,8 @@ class Session:
             tools = self.machine.tools_of(study)
             # Each is asked for its version.
             used = {name: path for name, path in tools.items() if name in launchers}
-            collectors = Collectors(study, node, self._witness(), plan.programs, used)
+            site = self.machine.site
+            collectors = Collectors(study, node, self._witness(), plan.programs, used, site)
             engine = self._engine(collectors, shard.attempt)
             Runner(
                 self.summary.agenda,

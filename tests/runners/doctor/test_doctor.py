@@ -20,6 +20,7 @@ from pinstudy.runners.host import software
 from pinstudy.runners.node.node import open_node
 from pinstudy.runners.vm.boot_image import MODULES
 from tests.runners.fake_commands import install
+from tests.runners.meter_trees import battery, chip, ina226
 from tests.runners.power_pmu_trees import (
     NO_CAPABILITIES,
     ROOT_CAPABILITIES,
@@ -658,6 +659,27 @@ def test_energy_is_tried_domain_by_domain_and_one_source_is_enough(tmp_path: Pat
     (zone_folder(root, "intel-rapl:0") / "energy_uj").unlink()
     limited = ask(root, "energy")
     assert limited.state == "limited" and "core, uncore, psys only; " in limited.why
+
+
+def test_each_meter_is_listed_and_one_that_cannot_be_used_says_why(node: Path) -> None:
+    ina226(node)
+    chip(node, 1, "amdgpu", power1_average=9_000_000)
+    battery(node, status="Full", power_now=0)
+    found = every(node, "energy-sources", live=False)
+
+    board = found["energy:hwmon:ina226/power1"]
+    assert (board.state, board.reason) == ("ok", "board, W every 0.035 s: runs of 0.7 s or more")
+    assert ask(node, "energy", live=False) == replace(board, name="energy", optional=False)
+    graphics = found["energy:hwmon:amdgpu/power1"]
+    assert (graphics.state, graphics.grant) == (
+        "limited", "`meter: hwmon:amdgpu/power1` in the study",
+    )  # fmt: skip
+    supply = found["energy:battery:BAT0"]
+    assert supply.state == "missing"
+    assert "the adapter feeds the node" in supply.reason
+    assert supply.grant == "disconnect the adapter"
+    # One works: no other one is missed.
+    assert not any(source.hinders for source in found.values())
 
 
 def test_energy_without_permission_has_a_command_for_now_and_a_rule_for_good(

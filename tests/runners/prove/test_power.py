@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from pinstudy.runners.measure.energy.sampled import FoundMeter
 from pinstudy.runners.prove.bench import Seen
 from pinstudy.runners.prove.power import (
     LOADS,
@@ -118,6 +119,55 @@ def test_a_source_that_is_not_there_is_absent_with_its_reason() -> None:
     assert [(finding.name, finding.state, finding.why) for finding in found] == [
         ("energy package by powercap", "absent", "no /sys/class/powercap")
     ]
+
+
+BOARD = FoundMeter("hwmon:ina226/power1", "board", lambda: 0.0, update_s=0.035)
+# Watts of a board whose converters lose a tenth: 5 W beside the package.
+BOARD_W = {load: 5.0 + 1.1 * watts for load, watts in PACKAGE.items()}
+
+
+@pytest.mark.parametrize(
+    ("board_w", "by_itself", "against"),
+    [
+        (BOARD_W, "ok", "ok"),
+        # In another unit, of a part of it, and of something else.
+        ({load: 1000 * watts for load, watts in BOARD_W.items()}, "ok", "off"),
+        ({load: 0.25 * watts for load, watts in BOARD_W.items()}, "ok", "off"),
+        (dict.fromkeys(LOADS, 30.0), "off", "off"),
+    ],
+)
+def test_a_board_s_meter_is_judged_by_the_loads_and_by_the_packages(
+    board_w: dict[str, float], by_itself: str, against: str
+) -> None:
+    packages = loads(sources=("powercap",))
+    both = {
+        (load, seconds): Joules(
+            # A run of 0.7 s is needed.
+            seen.joules | {BOARD.name: {"board": board_w[load] * seconds}},
+            seen.window_s | {BOARD.name: seconds},
+            seen.problems | {BOARD.name: {}},
+        )
+        for (load, seconds), seen in packages.items()
+    }
+    absent = {"powercap": OTHERS, BOARD.name: {}}
+
+    found = judge_energy(both, absent, True, {BOARD.name: BOARD})
+
+    by_name = states(found)
+    assert by_name[f"board by {BOARD.name}"] == by_itself
+    assert by_name[f"board by {BOARD.name} against powercap"] == against
+    fields = [f for finding in found if finding.state == "off" for f in finding.fields]
+    assert "energy_pkg_j" not in fields
+    assert ("energy_board_j" in fields) == ("off" in (by_itself, against))
+
+
+def test_a_meter_that_cannot_be_used_is_absent_with_its_reason() -> None:
+    battery = FoundMeter("battery:BAT0", "system", lambda: 0.0)
+    why = {"battery:BAT0": {"system": "the adapter feeds the node"}}
+    (found,) = judge_energy({}, why, True, {"battery:BAT0": battery})
+    assert (found.name, found.state, found.why) == (
+        "energy system by battery:BAT0", "absent", "the adapter feeds the node",
+    )  # fmt: skip
 
 
 def of_cores(p_w: float, e_w: float, package_w: float = 40.0) -> Seen:

@@ -33,6 +33,7 @@ from pinstudy.runners.study.history import read_history
 from pinstudy.runners.study.machine import WHOLE_STUDY
 from pinstudy.runners.study.runner import Runner
 from tests.runners import cases
+from tests.runners.meter_trees import ina226
 from tests.runners.power_pmu_trees import add_core_pmu, core_row, install_perf
 from tests.runners.powercap_trees import INTEL_CLIENT, powercap_tree, zone_folder
 from tests.runners.sensor_trees import hwmon
@@ -281,6 +282,40 @@ def test_idle_power_is_a_record_for_the_runs_after_it(tmp_path: Path, node: Node
     # What was expected of the last run is the mean of those before it.
     *before, _ = records(tmp_path, "ok")
     assert last == pytest.approx(fmean(record["elapsed_s"] for record in before) + OVERHEAD_S)
+
+
+def test_a_board_s_power_is_sampled_in_runs_and_while_the_node_idles(tmp_path: Path) -> None:
+    root = tmp_path / "node"
+    ina226(root, update_interval=1)
+    node = Node(root, open_node(Path("/")).topology)
+    studies = count()
+    made: list[dict[str, Any]] = []
+
+    def has_energy() -> bool:
+        folder = beside(tmp_path, f"study{next(studies)}", node)
+        idle_power, meter = IdlePower(0.6), "hwmon:ina226/power1"
+        run(study_of(folder, "sleep 0.6", idle_power=idle_power, meter=meter), node, folder)
+        made[:] = records(folder)
+        return all("energy_board_j" in record for record in made)
+
+    # On a busy node the thread may get no CPU for too long.
+    until(has_energy)
+
+    idle, *runs = made
+    # The chip tells 6.25 W, whatever happens.
+    assert idle["energy_board_j"] == pytest.approx(6.25 * idle["energy_window_s"])
+    for record in runs:
+        assert record["energy_board_j"] == pytest.approx(6.25 * record["energy_window_s"])
+        assert record["power_board_w"] == pytest.approx(record["idle_power_w"]) == 6.25
+        assert record["energy_net_j"] == pytest.approx(0.0, abs=1e-6)
+        assert record["edp_js"] == pytest.approx(record["energy_board_j"] * record["elapsed_s"])
+        assert record["energy_source"] == "hwmon:ina226/power1"
+        window_s = record["energy_period_s"] * (record["energy_samples"] - 1)
+        assert record["elapsed_s"] <= record["energy_window_s"] == pytest.approx(window_s)
+        # A board's energy is none of the packages.
+        asked = "the energy of hwmon:ina226/power1 is asked for"
+        assert record["unavailable"]["energy_pkg_j"] == asked
+        assert not {"energy_pkg_j", "power_pkg_w"} & set(record)
 
 
 def test_without_energy_no_time_is_spent_on_idling(tmp_path: Path) -> None:
