@@ -130,8 +130,8 @@ SITE = click.option(
     metavar="SITE",
     envvar="PINSTUDY_SITE",
     shell_complete=complete_site,
-    help="Who sets governors here: a name that comes with pinstudy, or a file; see "
-    "docs/settings.md (also: $PINSTUDY_SITE).",
+    help="Who sets governors and tells energy here: a name that comes with pinstudy, or a file; "
+    "see docs/settings.md (also: $PINSTUDY_SITE).",
 )
 STYLE = click.option(
     "--format",

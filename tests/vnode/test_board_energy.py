@@ -8,7 +8,7 @@ import pytest
 
 from tests.vnode.test_core_energy import BUSY_W, MORE
 from tests.vnode.test_prove import prove, states
-from vnode.commands import STUDIES, pinstudy, records, study, without_pandas
+from vnode.commands import RESULTS, STUDIES, pinstudy, records, study, without_pandas
 from vnode.node import VirtualNode
 from vnode.shape import Shape
 
@@ -36,10 +36,14 @@ def test_a_study_has_the_boards_energy_by_the_meter_that_it_names(node: VirtualN
     said = " ".join(pinstudy(node, "doctor").output.split())
     assert f"energy:{METER} board, W every 0.02 s: runs of 0.4 s or more" in said, said
 
-    ended = pinstudy(node, *study("board-energy"), cwd=str(STUDIES / "apps"))
-
-    assert ended.status == 0, ended
-    runs = {run["mapping"]: run for run in records(node, "board-energy")}
+    # On a busy host the sampling thread may get no CPU for too long.
+    for _ in range(3):
+        node.shell(f"rm -rf {RESULTS}/board-energy")
+        ended = pinstudy(node, *study("board-energy"), cwd=str(STUDIES / "apps"))
+        assert ended.status == 0, ended
+        runs = {run["mapping"]: run for run in records(node, "board-energy")}
+        if all("energy_board_j" in run for run in runs.values()):
+            break
     for mapping, kind in (("pcores-set", "P"), ("ecores-set", "E")):
         run = runs[mapping]
         assert run["status"] == "ok", run

@@ -50,6 +50,7 @@ from pinstudy.base.text import one_line, shown, unknown_word
 from pinstudy.configs.mapping import BINDINGS, SELECTIONS, renamed
 from pinstudy.configs.settings import NAMES
 from pinstudy.configs.values import DIRECTIONS
+from pinstudy.runners.records.energy import SCOPES
 from pinstudy.runners.records.placed_runs import PlacedRuns
 from pinstudy.runners.records.record import largest_numbers
 from pinstudy.runners.records.status import FINAL, INTERRUPTED, OK, PLACEMENT_VIOLATED, SKIPPED
@@ -308,6 +309,7 @@ def _mistakes(
             row = _Row({name.text: cell for name, cell in pairs if cell.text}, fields[0].line)
             yield from _row_mistakes(row, fields[0])
             rows.append(row)
+    yield from _contradicting_scopes(rows)
 
 
 def _header_mistakes(header: Sequence[CsvCell]) -> Iterable[tuple[CsvCell, str]]:
@@ -355,6 +357,17 @@ def _contradictions(row: _Row) -> Iterable[tuple[CsvCell, str]]:
     yield from _contradicting_counts(row, n)
     yield from _contradicting_times(row)
     yield from _too_large_sums(row)
+
+
+def _contradicting_scopes(rows: Iterable[_Row]) -> Iterable[tuple[CsvCell, str]]:
+    """Yield the energies of another scope than the first: they are not to be compared."""
+    names = [csv_column(field, "mean") for field in SCOPES.values()]
+    first = ""
+    for row in rows:
+        for name in filter(row.text, names):
+            first = first or name
+            if name != first:
+                yield row.fields[name], f"a file has energies of one scope, and an earlier {first}"
 
 
 def _contradicting_counts(row: _Row, n: int | None) -> Iterable[tuple[CsvCell, str]]:

@@ -20,7 +20,7 @@ from pinstudy.analysis.format.table import csv_value
 from pinstudy.analysis.measures import OF_KINDS, PLAIN
 from pinstudy.analysis.records.files import write_file
 from pinstudy.analysis.records.flat import COLUMN_OF, REGION
-from pinstudy.analysis.records.frame import COLUMNS_OF_KINDS
+from pinstudy.analysis.records.frame import COLUMNS_OF_KINDS, METER
 from pinstudy.analysis.records.keys import SEPARATOR
 from pinstudy.analysis.records.metrics import METRIC, METRICS, Metric
 from pinstudy.analysis.records.runs import MADE_ON, Runs, are_good
@@ -104,6 +104,7 @@ COLUMNS = (
         ("priority", "kinds_declared"),
         "of the program, if unusual; `TRUE`: core kinds declared by hand",
     ),
+    RunColumns((METER,), "[meter and scope](energy-meters.md) of the energy"),
     RunColumns(("temperature_c",), "of the hottest package before the run"),
     RunColumns(
         ("placement_verdict", "vcpu_placement_verdict", "co_runner_placement_verdict"),

@@ -78,19 +78,22 @@ def cache_rows(caches: list[dict[str, Any]]) -> list[tuple[str, str, str]]:
 
 @click.command("doctor")
 @node_options
-def doctor_command(sysroot: Path, kinds: str | None, as_json: bool) -> None:
+@SITE
+def doctor_command(sysroot: Path, kinds: str | None, as_json: bool, site: str | None) -> None:
     """Tell what can be measured here, what cannot, why, and what grants it.
 
     One line a capability, worst first; below it the commands that grant it, now and after a reboot.
 
     Exit status 1 when something is missing or limited that is not optional (docs/doctor.md).
     """
+    from pinstudy.configs.library import load_site
     from pinstudy.runners.doctor.capability import worst_first
     from pinstudy.runners.doctor.report import EVERY_NAME, probe
     from pinstudy.runners.node.node import open_node
 
     node = open_node(sysroot, kinds)
-    capabilities = worst_first(probe(node, node.tree.live, EVERY_NAME))
+    loaded = load_site(site) if site else None
+    capabilities = worst_first(probe(node, node.tree.live, EVERY_NAME, loaded))
     hindered = [capability.name for capability in capabilities if capability.hinders]
     if as_json:
         print_json([capability.fields() for capability in capabilities])

@@ -318,7 +318,7 @@ def _check_energy(machine: Machine, request: Request) -> None:
     """Raise UserError when the race needs energy, and energy cannot be measured here."""
     if request.of not in ("energy", "edp") or not machine.live:
         return
-    (energy,) = probe(machine.node, machine.live, ("energy",))
+    (energy,) = probe(machine.node, machine.live, ("energy",), machine.site)
     if energy.state != "ok":
         raise UserError(
             f"--objective {request.of}: energy cannot be measured here: {energy.why}; see "

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, Literal
 
+from pinstudy.configs.site import EnergyRule
 from pinstudy.runners.measure.perf.events import (
     PerfPermission,
     event_list,
@@ -62,9 +63,13 @@ def worst_first(capabilities: tuple[Capability, ...]) -> list[Capability]:
 
 @dataclass(frozen=True)
 class ProbedNode(Node):
-    """A node; its tools are tried only when it is this machine (`live`)."""
+    """A node; its tools are tried only when it is this machine (`live`).
+
+    `energy` is the meter that a site asks for.
+    """
 
     live: bool
+    energy: EnergyRule | None = None
 
     @cached_property
     def permission(self) -> PerfPermission:

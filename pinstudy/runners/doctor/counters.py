@@ -12,6 +12,7 @@ from dataclasses import replace
 from pinstudy.base.reading import Unavailable
 from pinstudy.runners.doctor.capability import NOT_TRIED, Capability, ProbedNode
 from pinstudy.runners.host.software import for_tools
+from pinstudy.runners.measure.energy.commands import COMMAND
 from pinstudy.runners.measure.energy.cores import PMU as CORE_PMU
 from pinstudy.runners.measure.energy.cores import find_core_counters, try_cores
 from pinstudy.runners.measure.energy.perf import GRANT as PERF_GRANT
@@ -151,7 +152,12 @@ def probe_c2c(node: ProbedNode) -> Capability:
 
 
 def probe_energy(node: ProbedNode) -> Capability:
-    """Report one source: the first that works, or why the first does not."""
+    """Report one source: that of the site, else the first that works, or why the first does not."""
+    if node.energy:
+        name = f"energy:{node.energy.meter or COMMAND}"
+        asked = (source for source in probe_energy_sources(node) if source.name == name)
+        missing = Capability(name, "missing", f"the site's meter {node.energy.meter} is not here")
+        return replace(next(asked, missing), name="energy", optional=False)
     by_powercap = _by_powercap(node)
     if by_powercap.state != "ok":
         for found in (_by_perf(node), *_by_meters(node)):
@@ -173,12 +179,12 @@ def probe_energy_sources(node: ProbedNode) -> list[Capability]:
 def _by_meters(node: ProbedNode) -> list[Capability]:
     """Report the meters beside RAPL that the node shows."""
     reports = []
-    for meter in find_meters(node.root):
+    for meter in find_meters(node.root, node.energy):
         name = f"energy:{meter.name}"
         if meter.problem:
             grant = f"sudo {meter.grant}" if meter.grant.startswith("chmod") else meter.grant
             reports.append(Capability(name, "missing", f"{meter.facts}; {meter.problem}", grant))
-        elif meter.by_name:
+        elif meter.by_name and not (node.energy and node.energy.meter == meter.name):
             grant = f"`meter: {meter.name}` in the study"
             reports.append(Capability(name, "limited", f"{meter.facts}; {meter.by_name}", grant))
         else:

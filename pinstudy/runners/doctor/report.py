@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from pinstudy.base.text import printable
+from pinstudy.configs.site import Site
 from pinstudy.runners.doctor import counters, cpus, software
 from pinstudy.runners.doctor.capability import NOT_TRIED, Capability, ProbedNode
 from pinstudy.runners.node.node import Node
@@ -60,14 +61,17 @@ OPTIONAL = frozenset(
 )
 
 
-def probe(node: Node, live: bool, names: Iterable[str] = NAMES) -> tuple[Capability, ...]:
+def probe(
+    node: Node, live: bool, names: Iterable[str] = NAMES, site: Site | None = None
+) -> tuple[Capability, ...]:
     """Return the capabilities of a node, in the order of `names`.
 
     With `live` the node is this machine and its tools are tried, which takes some 30 ms for perf
-    and 10 ms for likwid-pin; all of EVERY_NAME take about half a second. Raises KeyError for an
+    and 10 ms for likwid-pin; all of EVERY_NAME take about half a second. `site` may name a meter of
+    energy. Raises KeyError for an
     unknown name, and nothing for what the node lacks.
     """
-    probed = ProbedNode(node.root, node.topology, live)
+    probed = ProbedNode(node.root, node.topology, live, site.energy if site else None)
     return tuple(
         replace(
             capability,

@@ -102,10 +102,11 @@ class Machine:
         """Return the findings, one a line: the name, its state, the evidence or the reason."""
         from pinstudy.runners.doctor.report import probe
 
+        found = probe(self.node, self.live, site=self.site)
         return [
             (f"{kind.name}-cores", f"CPUs {format_cpulist(kind.cpus)}", kind.evidence)
             for kind in self.node.topology.kinds
-        ] + [(found.name, found.state, found.why) for found in probe(self.node, self.live)]
+        ] + [(capability.name, capability.state, capability.why) for capability in found]
 
     def plan(self, study: Study) -> Plan:
         """Return the study's cases as this node can run them."""
@@ -168,7 +169,7 @@ class Machine:
 
         With `fresh` there is none. Raises UserError when something is not as it was in these.
         """
-        from pinstudy.runners.measure.energy.source import may_have_energy
+        from pinstudy.runners.measure.energy.source import asked_meter, may_have_energy
 
         folder = assignment.folder or results_folder(results, study, self.node)
         history = History.of(study)
@@ -184,7 +185,8 @@ class Machine:
             history.limit_s = None
         if history.programs:
             self.programs_of(plan).check_earlier(folder, history.programs)
-        energy = study.idle_power is not None and may_have_energy(self.node.root)
+        asked = asked_meter(study, self.site)
+        energy = study.idle_power is not None and may_have_energy(self.node.root, asked)
         summary = PlanSummary(plan, history, partial(self.launch, plan), energy)
         # Who only asks again for the tables of a complete study may do so anywhere.
         if history.done and (study.race or summary.left):

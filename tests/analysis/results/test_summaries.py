@@ -16,6 +16,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pinstudy.analysis.imports.summary_file import import_summaries
+from pinstudy.analysis.objectives import ENERGY
 from pinstudy.analysis.records.runs import read_runs
 from pinstudy.analysis.results.case import Case
 from pinstudy.analysis.results.summaries import COLUMNS, FILE, read_summaries
@@ -297,6 +298,16 @@ def test_a_measure_can_have_a_count_where_the_row_has_none(tmp_path: Path) -> No
     assert (case.n, case.time.n, case.stats["energy_pkg_j"].n) == (None, 9, None)
     (table,) = tables_of_cases([case])
     assert not any("mean of" in note for note in notes_of(table))
+
+
+def test_a_file_has_the_energies_of_one_scope(tmp_path: Path) -> None:
+    header = HEADER.replace("\n", ",energy_pkg_mean_j,energy_board_mean_j\n")
+    rows = ROW.replace("\n", ",50,\n") + ROW.replace("pin", "set").replace("\n", ",,60\n")
+    message = r":3:\d+: a file has energies of one scope, and an earlier energy_pkg_mean_j"
+    with pytest.raises(ConfigError, match=message):
+        summaries(tmp_path, header + rows)
+    (case,) = summaries(tmp_path, header + ROW.replace("\n", ",,60\n"))
+    assert (case.energy_scope, case.stat(ENERGY.field).mean) == ("board", 60.0)
 
 
 def test_a_row_that_says_why_but_not_how_many_runs_lack_a_measure_leaves_it_open(

@@ -15,10 +15,12 @@ from hypothesis import strategies as st
 
 from pinstudy.base.errors import UserError
 from pinstudy.runners.doctor.report import EVERY_NAME, probe
+from pinstudy.runners.measure.energy.source import find_meters
 from pinstudy.runners.node import snapshot
 from pinstudy.runners.node.node import open_node, read_state
 from pinstudy.runners.node.snapshot import take_snapshot
 from pinstudy.runners.node.topology import topology_json
+from tests.runners.meter_trees import ina226, zones
 from tests.runners.powercap_trees import INTEL_CLIENT
 from tests.support.machines import intel_hybrid, l2, l3
 from tests.support.power_supplies import SUPPLIES, add_supply, unplug
@@ -125,7 +127,10 @@ def full_node(folder: Path) -> Path:
         write(root, f"sys/class/powercap/{key}/max_energy_range_uj", 262143328850)
     for path, text in FILES.items():
         write(root, path, text)
+    ina226(root, 7, "", power1_label="VDD_CPU")
+    zones(root, "arm-scmi", 5_000_000)
     unplug(root)
+    write(root, f"{SUPPLIES}/BAT0/power_now", 9_000_000)
     add_supply(root, "hid-00:1f:20:ab:cd:ef-battery", "Battery", scope="Device", status="Full")
     return root
 
@@ -137,6 +142,9 @@ def test_what_the_doctor_reads_is_all_in_it(tmp_path: Path) -> None:
     found = {shown.name: shown for shown in probe(open_node(copy), False, EVERY_NAME)}
     for name in ("energy:powercap", "governor", "turbo", "temperatures", "throttle-counters"):
         assert found[name].state == "ok", name
+    meters = {meter.name: (meter.read(), meter.label) for meter in find_meters(copy)}
+    assert meters["hwmon:ina226/power1"] == (6.25, "VDD_CPU")
+    assert (meters["scmi"][0], meters["battery:BAT0"][0]) == (5.0, 9.0)
     assert open_node(copy).facts == open_node(root).facts | {"node_id": "node"}
     assert open_node(copy).facts["node"] == "virtual"
     assert open_node(copy).facts["uncore_limits"] == {"package_00_die_00": {"min_khz": 800000}}

@@ -61,7 +61,9 @@ def _channels(tree: Tree) -> Iterator[_Channel]:
     often = Counter(chips.values())
     for directory, name in chips.items():
         # Numbers of hwmon are given anew at each boot; that of an I2C address is not.
-        chip = f"{name}@{tree.last_name(f'{directory}/device')}" if often[name] > 1 else name
+        device = f"{directory}/device"
+        place = tree.last_name(device if tree.is_directory(device) else directory)
+        chip = f"{name}@{place}" if often[name] > 1 else name
         files: dict[tuple[str, str], str] = {}
         for file in known(tree.names(directory)) or ():
             if match := POWER_CHANNEL.fullmatch(file):

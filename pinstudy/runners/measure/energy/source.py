@@ -173,10 +173,11 @@ def find_file_meters(root: Path) -> list[FoundMeter]:
     return [*find_power_zones(root), *find_hwmon(root), *find_batteries(root)]
 
 
-def may_have_energy(root: Path) -> bool:
-    """Whether a source's files show energy or power; only a trial proves that it works."""
+def may_have_energy(root: Path, asked: AskedMeter = ANY_METER) -> bool:
+    """Whether a meter is asked for, or files show energy or power; only a trial proves that."""
     return (
-        "package" not in try_powercap(root)[1]
+        bool(asked.name)
+        or "package" not in try_powercap(root)[1]
         or "package" in find_power_pmu(root).events
         or any(not (meter.problem or meter.by_name) for meter in find_file_meters(root))
     )
