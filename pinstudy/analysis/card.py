@@ -170,6 +170,7 @@ def card_of(results: Results, answer: Answer) -> Card:
         node=node,
         of_a_model=frame is not None and bool((frame["node"] == "virtual").any()),
         power_supplies=() if frame is None else power_supplies_of(frame),
+        energy_meter=next(iter(results.meters), None),
         unusual_priority=frame is not None and bool(frame["priority"].notna().any()),
         daemons=() if frame is None else tuple(n for n in daemons_of(frame) if n in UNITS),
         instruments=instruments,

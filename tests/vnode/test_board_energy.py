@@ -34,7 +34,7 @@ def node(boot: Callable[[Shape], VirtualNode]) -> Iterator[VirtualNode]:
 @pytest.mark.vnode
 def test_a_study_has_the_boards_energy_by_the_meter_that_it_names(node: VirtualNode) -> None:
     said = " ".join(pinstudy(node, "doctor").output.split())
-    assert f"energy:{METER} board, W every 0.02 s: runs of 0.4 s or more" in said, said
+    assert f"energy:{METER} board, W every 0.1 s: runs of 2 s or more" in said, said
 
     # On a busy host the sampling thread may get no CPU for too long.
     for _ in range(3):

@@ -21,7 +21,7 @@ static bool board_stands_still;
 module_param(board_stands_still, bool, 0644);
 MODULE_PARM_DESC(board_stands_still, "a lie: the meter tells the same power for ever");
 
-#define INTERVAL_MS 20
+#define INTERVAL_MS 100
 #define BESIDE_UW 3000000 /* fans, memory, disk */
 #define LOSSES_PERMILLE 1120
 

@@ -17,7 +17,6 @@ from pathlib import Path
 
 from pinstudy.analysis.objectives import Objective
 from pinstudy.analysis.records.files import read_node
-from pinstudy.analysis.records.frame import METER
 from pinstudy.analysis.records.gathered import Record
 from pinstudy.analysis.results.node_files import node_facts
 from pinstudy.analysis.results.sources import Results
@@ -240,13 +239,7 @@ def unknown_governors(matched: Sequence[Matched]) -> Iterator[str]:
 
 def unlike_meters(a: Results, b: Results) -> bool:
     """Return whether the energies of two results are of different meters or scopes."""
-    mine, theirs = _meters(a), _meters(b)
-    return bool(mine and theirs) and mine != theirs
-
-
-def _meters(results: Results) -> list[str]:
-    """Return the meter of the energies, if runs tell it; runs have only one."""
-    return list(map(str, results.runs.frame[METER].dropna().unique())) if results.runs else []
+    return bool(a.meters and b.meters) and a.meters != b.meters
 
 
 def differences_of_results(a: Results, b: Results) -> Iterator[Unlike]:
@@ -283,7 +276,7 @@ def differences_of_settings(a: Results, b: Results, matched: Sequence[Matched]) 
 
 def _facts_of_runs(results: Results) -> _Facts:
     facts: _Facts = {}
-    for meter in _meters(results):
+    for meter in results.meters:
         _take(facts, "energy meter", meter)
     for record in _ran(results):
         _take(facts, "kernel", record.get("kernel"))
@@ -301,6 +294,8 @@ def _facts_of_runs(results: Results) -> _Facts:
 def _facts_in_short(results: Results) -> _Facts:
     """Return what a card or a publication may tell as well."""
     facts: _Facts = {}
+    for meter in results.meters:
+        _take(facts, "energy meter", meter)
     if node := node_facts(results):
         _take(facts, "processor", node.cpu_model)
         _take(facts, "kernel", node.kernel)

@@ -536,6 +536,8 @@ class Card(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, 
     """programs inherited a priority or scheduling class"""
     power_supplies: tuple[PowerSupply, ...] = ()
     """what the node ran from"""
+    energy_meter: Annotated[str, line(160)] | None = None
+    """[meter and scope](energy-meters.md) of the energies"""
     daemons: Annotated[tuple[Daemon, ...], Meta(max_length=len(UNITS))] = ()
     """that change frequencies, masks or interrupts"""
     instruments: Instruments | None

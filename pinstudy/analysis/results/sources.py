@@ -16,6 +16,7 @@ from pinstudy.analysis.format.table import joined
 from pinstudy.analysis.published import publication
 from pinstudy.analysis.records.files import read_limited, read_node
 from pinstudy.analysis.records.flat import REGION
+from pinstudy.analysis.records.frame import METER
 from pinstudy.analysis.records.runs import Runs, read_runs
 from pinstudy.analysis.results.baselines import OUT_OF_TURN, with_turns
 from pinstudy.analysis.results.card_file import PUBLISHED as OF_A_PUBLICATION
@@ -129,6 +130,13 @@ class Results:
         study = None if data is None else parse_yaml(data, STUDY_FILE).value
         title = study.get("title") if isinstance(study, dict) else None
         return one_line(title) or None if isinstance(title, str) else None
+
+    @property
+    def meters(self) -> tuple[str, ...]:
+        """The meter of the energies with its scope, one or none: runs are never of two."""
+        if self.card:
+            return (self.card.energy_meter,) if self.card.energy_meter else ()
+        return () if self.runs is None else tuple(self.runs.frame[METER].dropna().unique())
 
     @property
     def days_proved(self) -> list[str]:

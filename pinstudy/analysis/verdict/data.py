@@ -72,8 +72,11 @@ def as_data(findings: Findings) -> dict[str, Any]:
 
 
 def _table_data(table: TableFindings, margin: float) -> dict[str, Any]:
+    scope = next(filter(None, (case.summary.energy_scope for case in table.cases)), None)
     return {
         "title": table.title,
+        # Without it: of the packages, or none.
+        **({} if scope in (None, "package") else {"energy_scope": scope}),
         "decisions": [_decision_data(decision) for decision in table.decisions],
         "caveats": caveats_data(table, margin),
         "comparisons": [

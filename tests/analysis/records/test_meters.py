@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from pinstudy.analysis.card import write_card
+from pinstudy.analysis.compare.matching import unlike_meters
 from pinstudy.analysis.compare.side_by_side import compare
 from pinstudy.analysis.objectives import ENERGY, TIME, named_in
 from pinstudy.analysis.results.case import Case
@@ -82,6 +84,9 @@ def test_two_results_are_compared_in_the_energy_of_one_meter_alone(
 
     both = compare(*(open_results(str(tmp_path / name)) for name in "ab"))
 
+    # A card tells its meter, too.
+    cards = [open_results(str(write_card(str(tmp_path / name))[0])) for name in "ab"]
+    assert unlike_meters(*cards) != compared
     rows = {pair.objective: pair.rows for pair in both.pairs}
     assert all((row.direct is not None) == compared for row in rows[ENERGY])
     assert ("energy meter" in {unlike.fact for unlike in both.differences}) != compared

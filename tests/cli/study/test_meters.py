@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,8 @@ def test_a_site_s_command_gives_runs_the_energy_of_its_scope(folder: Path) -> No
     shown = pinstudy(folder, "verdict", f"short/{results.name}", status=0).stdout
     assert "typical system energy" in shown
     assert "package energy" not in shown
+    told = pinstudy(folder, "verdict", f"short/{results.name}", "--json", status=0).stdout
+    assert [table["energy_scope"] for table in json.loads(told)["tables"]] == ["system"]
     shown = pinstudy(folder, "tables", f"short/{results.name}", "--format", "csv", status=0).stdout
     assert "energy_system_mean_j" in shown
 

@@ -43,6 +43,8 @@ def by_current(root: Path) -> None:
 
 
 def two_batteries(root: Path) -> None:
+    # The kernel shows a battery as a chip as well.
+    chip(root, 0, "BAT0", power1_input=9_000_000)
     battery(root, power_now=9_000_000)
     battery(root, "BAT1", "Not charging", power_now=4_000_000)
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from pinstudy.base.reading import Unavailable, known
 from pinstudy.runners.host.tree import Tree
 from pinstudy.runners.measure.energy.sampled import FoundMeter
-from pinstudy.runners.node.power import HWMON, POWER_CHANNEL
+from pinstudy.runners.node.power import HWMON, POWER_CHANNEL, SUPPLIES
 
 # Of supplies of boards: Linux drivers/hwmon/ina2xx.c, ina238.c, ina3221.c.
 _OF_BOARDS = re.compile(r"ina[23][0-9]{2}|ina3221|ina4230", re.ASCII)
@@ -57,7 +57,13 @@ def find_hwmon(root: Path) -> list[FoundMeter]:
 def _channels(tree: Tree) -> Iterator[_Channel]:
     """Yield a channel for each quantity, the average of one that has both."""
     directories = [f"{HWMON}/hwmon{number}" for number in tree.numbered(HWMON, "hwmon")]
-    chips = {path: name for path in directories if (name := known(tree.word(f"{path}/name")))}
+    # A battery is shown here, too, by its name there (drivers/power/supply/power_supply_hwmon.c).
+    batteries = {name.replace("-", "_") for name in known(tree.names(SUPPLIES)) or ()}
+    chips = {
+        path: name
+        for path in directories
+        if (name := known(tree.word(f"{path}/name"))) and name not in batteries
+    }
     often = Counter(chips.values())
     for directory, name in chips.items():
         # Numbers of hwmon are given anew at each boot; that of an I2C address is not.

@@ -25,7 +25,7 @@ SHORTEST_PERIOD_S = 0.02
 # Where nobody says how often a meter is renewed: no slower one is known beside batteries.
 UNTOLD_UPDATE_S = 1.0
 # Of the window: the longest time without a sample, as of a thread that got no CPU.
-LONGEST_GAP = 0.1
+LONGEST_GAP = 0.2
 
 
 @dataclass(frozen=True)
