@@ -173,6 +173,9 @@ _CASES = (
     ("--only", "WORDS", "Only cases of these apps, builds, sizes and mappings."),
     ("--exclude", "WORDS", "No case of any of these apps, builds, sizes and mappings."),
 )
+METER = click.option(
+    "--meter", metavar="NAME", help="The meter of energy, by its name in `pinstudy doctor`."
+)
 REPETITIONS = click.option(
     "--repetitions",
     type=int,
@@ -192,7 +195,7 @@ def override_options(command: _Command) -> _Command:
             help=meaning,
             shell_complete=complete_mappings if name == "--mappings" else None,
         )(command)
-    return REPETITIONS(command)
+    return REPETITIONS(METER(command))
 
 
 def _names(

@@ -20,9 +20,9 @@ from pinstudy.configs.mapping import Mapping, MappingsFile
 from pinstudy.configs.overridden import override
 from pinstudy.configs.overrides import AS_WRITTEN, Overrides
 from pinstudy.configs.repetitions import GONE, MAX_REPETITIONS, Repetitions
-from pinstudy.configs.site import Site
+from pinstudy.configs.site import MeterName, Site
 from pinstudy.configs.study import Study
-from pinstudy.configs.values import is_name
+from pinstudy.configs.values import is_name, option_value
 
 # These change no run: the study's place, its names in tables, forecasts, measurements beside its
 # runs, what is better of a metric, the nodes of the runs, their largest number, and the time of a
@@ -81,6 +81,8 @@ def parse_study(
     assert isinstance(rule, Repetitions)
     values = override(resolver, resolved, overrides)
     values |= {"repetitions": rule.most, "decide": rule.decide}
+    if overrides.meter is not None:
+        values["meter"] = option_value("--meter", overrides.meter, MeterName)
     # The copy of the file beside the results must state what is not as in the file.
     source = overrides.note.encode() + data
     study = Study(**values, path=path, source=source, overrides=overrides)

@@ -27,6 +27,7 @@ class Overrides:
     mappings: tuple[str, ...] = ()
     only: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
+    meter: str | None = None
 
     @property
     def of_cases(self) -> tuple[str, ...]:
@@ -39,7 +40,8 @@ class Overrides:
     def options(self) -> tuple[str, ...]:
         """All of them, as they are typed."""
         repetitions = () if self.repetitions is None else ("--repetitions", str(self.repetitions))
-        return (*self.of_cases, *repetitions)
+        meter = () if self.meter is None else ("--meter", self.meter)
+        return (*self.of_cases, *repetitions, *meter)
 
     @property
     def note(self) -> str:

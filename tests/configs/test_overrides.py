@@ -54,6 +54,14 @@ def test_other_governors_and_mappings_replace_those_of_all_entries(file: Path) -
     assert len(cases(study)) == (4 + 1 + 2) * 2
 
 
+def test_another_meter_is_named_as_in_a_file(file: Path) -> None:
+    named = Overrides(meter="battery:BAT0")
+    assert load_study(file, named).meter == "battery:BAT0"
+    assert named.note == "# Run with --meter battery:BAT0.\n"
+    with pytest.raises(UserError, match=r"--meter: 'BAT 0' is not the name of a meter"):
+        load_study(file, Overrides(meter="BAT 0"))
+
+
 def test_other_threads_leave_builds_without_threads_one_or_out(file: Path) -> None:
     def by_build(*threads: str) -> set[tuple[str, int]]:
         study = load_study(file, Overrides(threads=threads))
