@@ -22,6 +22,7 @@ from tests.support.trees import write
 from tests.support.wait import HANG_S
 
 Tree = Callable[[Path], object]
+INA, CORE = "hwmon:ina226/power1", "intel-rapl:0:0"
 
 
 def ina228(root: Path) -> None:
@@ -166,6 +167,12 @@ def test_the_order_is_powercap_scmi_hwmon_battery(tmp_path: Path) -> None:
     assert choose_energy(tmp_path, None).name == "hwmon:ina226/power1"
     zones(tmp_path, "arm-scmi", 1_000_000)
     assert choose_energy(tmp_path, None).name == "scmi"
+    # Cores alone are none of a board, and less than it.
+    alone = powercap_tree(tmp_path / "core", {"intel-rapl:0": ("package-0", 1), CORE: ("core", 2)})
+    (alone / "sys/class/powercap/intel-rapl:0/energy_uj").unlink()
+    ina226(alone)
+    cores = choose_energy(alone, None)
+    assert (cores.name, cores.reasons["core"]) == (INA, f"energy comes from {INA} here")
     powercap_tree(tmp_path, INTEL_CLIENT)
     assert choose_energy(tmp_path, None).name == "powercap"
     named = choose_energy(tmp_path, None, AskedMeter("battery:BAT0"))

@@ -124,7 +124,9 @@ def choose_energy(root: Path, perf: str | None, asked: AskedMeter = ANY_METER) -
     }
     others = find_meters(root)
     if usable := next((meter for meter in others if not (meter.problem or meter.by_name)), None):
-        return EnergySource(SampledMeter(usable), both)
+        # A part of a package that RAPL counts alone is not mixed with it.
+        apart = dict.fromkeys(DOMAINS, f"energy comes from {usable.name} here")
+        return EnergySource(SampledMeter(usable), apart | both)
     refused = [f"{meter.name}: {meter.problem or meter.by_name}" for meter in others]
     both["package"] = "; ".join((both["package"], *refused))
     for meter, problems in ((powercap, first), (counting, second)):
