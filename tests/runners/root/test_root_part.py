@@ -267,6 +267,7 @@ PATHS = (
     *("/etc/shadow", "/proc/1/environ", "/proc/kcore", "/dev/mem", "/dev/cpu/0/msr"),
     *("/sys/class/powercap/../../../etc/shadow", "/dev/cpu/0/cpuid/../../../etc/shadow"),
     "/sys/class/powercap/intel-rapl:0/../../../etc/energy_uj",
+    *("/sys/class/hwmon/hwmon0/../../../../etc/power1_input", "/sys/class/hwmon/hwmon0/name"),
     *("/proc/self/status/../../1/environ", "/proc/self/status\n", "", "self/status"),
 )
 COMMAND_LINES = (
