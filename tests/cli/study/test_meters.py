@@ -45,7 +45,8 @@ def test_a_site_s_command_gives_runs_the_energy_of_its_scope(folder: Path) -> No
     assert "typical system energy" in shown
     assert "package energy" not in shown
     told = pinstudy(folder, "verdict", f"short/{results.name}", "--json", status=0).stdout
-    assert [table["energy_scope"] for table in json.loads(told)["tables"]] == ["system"]
+    (found,) = json.loads(told)
+    assert [table["energy_scope"] for table in found["tables"]] == ["system"]
     shown = pinstudy(folder, "tables", f"short/{results.name}", "--format", "csv", status=0).stdout
     assert "energy_system_mean_j" in shown
 
