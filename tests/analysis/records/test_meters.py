@@ -82,7 +82,7 @@ def test_two_results_are_compared_in_the_energy_of_one_meter_alone(
     for name, make in (("a", ours), ("b", theirs)):
         write(tmp_path / name, [make(n, at, 50.0 + at) for n in (1, 3) for at in range(1, 11)])
 
-    both = compare(*(open_results(str(tmp_path / name)) for name in "ab"))
+    both = compare(open_results(str(tmp_path / "a")), open_results(str(tmp_path / "b")))
 
     # A card tells its meter, too.
     cards = [open_results(str(write_card(str(tmp_path / name))[0])) for name in "ab"]

@@ -30,8 +30,8 @@ def ina228(root: Path) -> None:
 
 
 def acpi(root: Path) -> None:
-    told = {"power1_average": 215_000_000, "power1_average_interval": 1000}
-    chip(root, 0, "power_meter", **told, power1_input=1)
+    folder = chip(root, 0, "power_meter", power1_average=215_000_000, power1_input=1)
+    write(root, f"{folder}/power1_average_interval", 1000)
 
 
 def apple(root: Path) -> None:

@@ -143,9 +143,9 @@ def test_a_board_s_meter_is_judged_by_the_loads_and_by_the_packages(
     both = {
         (load, seconds): Joules(
             # A run of 0.7 s is needed.
-            seen.joules | {BOARD.name: {"board": board_w[load] * seconds}},
-            seen.window_s | {BOARD.name: seconds},
-            seen.problems | {BOARD.name: {}},
+            {**seen.joules, BOARD.name: {"board": board_w[load] * seconds}},
+            {**seen.window_s, BOARD.name: seconds},
+            {**seen.problems, BOARD.name: {}},
         )
         for (load, seconds), seen in packages.items()
     }
