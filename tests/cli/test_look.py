@@ -70,7 +70,7 @@ def test_a_thread_elsewhere_than_expected_is_told_by_the_exit_status(
     first, second = two_cpus()
     shown = look(busy.pid, "--seconds", 0.5, "--expect", first, status=1)
     assert f"violated: thread {busy.pid} ran on CPU {second}, outside {first}" in shown
-    assert f"process {busy.pid}  {tmp_path}/{NAME} -c" in shown
+    assert f"process {busy.pid} {tmp_path}/{NAME} -c {BUSY}" in " ".join(shown.split())
 
 
 def test_the_processes_of_a_job_and_their_descendants_are_looked_at(

@@ -11,9 +11,11 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 
+from pinstudy.runners.host.lock import is_locked
 from pinstudy.runners.records.reader import read_records
 from tests.cli.hybrid_namespace import Namespace, hybrid_namespace
 from tests.support.ordinary_user import AS_NOBODY, NOBODY, open_folder, users_pinstudy
@@ -111,11 +113,14 @@ def command() -> Iterator[Path]:
 
 @pytest.fixture
 def work(command: Path) -> Iterator[UsersWork]:
-    """Give a user's folder, to one test of the machine at a time.
+    """Give a user's folder, to one test of the machine at a time, and beside no real study.
 
     sudo drops $PINSTUDY_LOCK: such studies lock the node itself.
     """
     sudo = need_tool("sudo")
+    with mock.patch.dict(os.environ):
+        del os.environ["PINSTUDY_LOCK"]
+        until(lambda: not is_locked(Path("/")))
     with open_folder() as folder, Path(sudo).open("rb") as turns:
         fcntl.flock(turns, fcntl.LOCK_EX)
         yield UsersWork(folder, command)
