@@ -42,6 +42,7 @@ GROUPS = {
         "report": "results",
         "compare": "results",
         "card": "results",
+        "artifact": "artifact",
         "import": "results",
     },
     "Node": {
