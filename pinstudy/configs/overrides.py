@@ -52,8 +52,11 @@ class Overrides:
 AS_WRITTEN = Overrides()
 
 
-def kept_options(study_file: Path) -> tuple[str, ...]:
-    """Return the options of cases with which the study was run whose copy this is."""
+def kept_options(study_file: Path, *, repetitions: bool = False) -> tuple[str, ...]:
+    """Return the options with which the study was run whose copy this is.
+
+    They are those of cases, and with `repetitions` that of their number.
+    """
     # Imported here: the start must not wait for it.
     from pinstudy.base.files import read_regular
 
@@ -64,5 +67,6 @@ def kept_options(study_file: Path) -> tuple[str, ...]:
     except (OSError, ValueError):
         # It serves messages and commands only.
         return ()
+    known = (*_OF_CASES, "--repetitions") if repetitions else _OF_CASES
     pairs = zip(words[::2], words[1::2], strict=False)
-    return tuple(chain.from_iterable(pair for pair in pairs if pair[0] in _OF_CASES))
+    return tuple(chain.from_iterable(pair for pair in pairs if pair[0] in known))

@@ -14,7 +14,6 @@ import shlex
 import shutil
 from collections.abc import Sequence
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import suppress
 from dataclasses import dataclass
 from importlib.resources import files as package_files
 from pathlib import Path
@@ -99,6 +98,9 @@ def write_artifact(
     if not all(map(has_folder, sources)):
         raise UserError(f"{source}: has no records; expected a folder such as results/quick/mynode")
     output = Path(os.path.normpath(output.absolute()))
+    for place in map(Path, sources):
+        if output.resolve().is_relative_to(place.resolve()):
+            raise UserError(f"{output}: is in the results {place}; name a folder elsewhere")
     try:
         return _write_new(sources, output, publication, options)
     except OSError as error:
@@ -125,9 +127,6 @@ def _write_new(
         except BaseException:
             shutil.rmtree(root, ignore_errors=True)
             raise
-        # The files are synced one by one, or written anew by the next call.
-        with suppress(OSError):
-            parent.sync()
     return artifact
 
 
@@ -240,7 +239,10 @@ def _described(
     for name, text in contents.items():
         write_file(root / name, text)
         files.append(hashed(root, name, texts.PARTS[name]))
-    (root / texts.SCRIPT_FILE).chmod(0o777 & ~_umask())
+    script = root / texts.SCRIPT_FILE
+    mode = script.stat().st_mode
+    # Who may read it may execute it.
+    script.chmod(mode | (mode & 0o444) >> 2)
     later = [(texts.SUMS_FILE, texts.PARTS[texts.SUMS_FILE])]
     metadata = crate(publication, studies, files, later, made_by)
     write_file(root / METADATA_FILE, json.dumps(metadata, indent=2, ensure_ascii=False) + "\n")
@@ -251,12 +253,6 @@ def _described(
 
 def _files_below(folder: Path) -> list[str]:
     return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
-
-
-def _umask() -> int:
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask
 
 
 def _script(studies: Sequence[StudyFacts], options: Options) -> str:

@@ -15,7 +15,7 @@ from pinstudy.analysis.artifact.files import MADE, ArtifactFile
 from pinstudy.analysis.artifact.provenance import Attempt, Row, StudyFacts
 from pinstudy.base import VERSION
 from pinstudy.base.errors import UserError
-from pinstudy.base.text import one_line, shown
+from pinstudy.base.text import one_line, plural, shown
 from pinstudy.configs.results_folder import APPS, STUDY_FILE
 
 METADATA_FILE = "ro-crate-metadata.json"
@@ -42,6 +42,7 @@ _ORCID = re.compile(r"(?:https?://orcid\.org/)?((?:[0-9]{4}-){3}[0-9]{3}[0-9X])"
 _LICENCE = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+-]{0,80}", re.ASCII)
 
 Entity = dict[str, Any]
+Links = Entity | list[Entity]
 
 
 @dataclass(frozen=True)
@@ -118,9 +119,10 @@ def crate(
     }
     below = {file.path for mine in of_studies.values() for file in mine}
     people = _people(publication)
+    authors = _references(person["@id"] for person in people)
     licence = _licence(publication)
     actions = [
-        action for study in studies for action in _actions(study, of_studies[study.path], people)
+        action for study in studies for action in _actions(study, of_studies[study.path], authors)
     ]
     top = [file.path for file in files if file.path not in below] + [path for path, _ in unhashed]
     root = {
@@ -132,13 +134,13 @@ def crate(
         "description": "Records of runs, tables and verdict, with what makes tables and verdict "
         "again: to pin or not to pin OpenMP threads.",
         "datePublished": publication.day,
-        "author": [_reference(person["@id"]) for person in people],
+        "author": authors,
         "license": _reference(licence["@id"]) if licence else _no_licence(),
         "keywords": "OpenMP, thread affinity, hybrid CPU, performance, energy",
-        "hasPart": [_reference(f"{path}/") for path in of_studies] + list(map(_reference, top)),
-        "mentions": [_reference(action["@id"]) for action in actions],
+        "hasPart": _references([*(f"{path}/" for path in of_studies), *top]),
+        "mentions": _references(action["@id"] for action in actions),
     }
-    entities = [
+    entities: list[Entity] = [
         {
             "@id": METADATA_FILE,
             "@type": "CreativeWork",
@@ -168,8 +170,10 @@ def _reference(name: str) -> Entity:
     return {"@id": name}
 
 
-def _references(names: Iterable[str]) -> list[Entity]:
-    return list(map(_reference, names))
+def _references(names: Iterable[str]) -> Links:
+    """Return links; a single one is no list, as RO-Crate 1.1 recommends."""
+    found = list(map(_reference, names))
+    return found[0] if len(found) == 1 else found
 
 
 def _described(path: str, meaning: str) -> Entity:
@@ -200,15 +204,12 @@ def _dataset(study: StudyFacts, files: Iterable[ArtifactFile]) -> Entity:
     }
 
 
-def _actions(
-    study: StudyFacts, files: Sequence[ArtifactFile], people: Iterable[Entity]
-) -> list[Entity]:
+def _actions(study: StudyFacts, files: Sequence[ArtifactFile], agents: Links) -> list[Entity]:
     """Return the making of each attempt's runs, and of tables and verdict.
 
     Runs that pinstudy has not made have no action: what made them is not known.
     """
     paths = {file.path for file in files}
-    agents = _references(person["@id"] for person in people)
     given = [
         path
         for path in sorted(paths)
@@ -221,6 +222,7 @@ def _actions(
         "@id": f"#tables-{study.path}",
         "@type": "CreateAction",
         "name": f"Tables and verdict of study {study.study}",
+        "description": "Made from the records, as reproduce.sh makes them again",
         "agent": agents,
         "instrument": _reference(_software_id("pinstudy", VERSION)),
         "object": _references(sources or sorted(paths - {f"{study.path}/{name}" for name in MADE})),
@@ -230,14 +232,13 @@ def _actions(
     return [*actions, last]
 
 
-def _run_action(
-    study: StudyFacts, attempt: Attempt, given: Iterable[str], agents: Sequence[Entity]
-) -> Entity:
+def _run_action(study: StudyFacts, attempt: Attempt, given: Iterable[str], agents: Links) -> Entity:
     facts = (f"{study.path}/{path}" for path in attempt.facts)
     return {
         "@id": f"#runs-{study.path}/{attempt.shard}",
         "@type": "CreateAction",
-        "name": f"{attempt.runs} runs of study {study.study}",
+        "name": f"Runs of study {study.study}",
+        "description": f"{plural(attempt.runs, 'run')}, measured one after the other",
         "startTime": attempt.begin,
         "endTime": attempt.end,
         "agent": agents,
@@ -269,7 +270,6 @@ def _application(name: str, version: str) -> Entity:
         "@id": _software_id(name, version),
         "@type": "SoftwareApplication",
         "name": name,
-        "version": version,
         "softwareVersion": version,
     }
 

@@ -18,13 +18,13 @@ from pinstudy.analysis.answer import Answer
 from pinstudy.analysis.records.files import is_digest
 from pinstudy.analysis.records.frame import unix_seconds
 from pinstudy.analysis.report.exclusions import places_of
-from pinstudy.analysis.report.reproduction import reproduction
+from pinstudy.analysis.report.reproduction import Reproduction, reproduction
 from pinstudy.analysis.results.node_files import node_sheets
 from pinstudy.analysis.results.sources import Results
 from pinstudy.analysis.words.verdict import decision_lines
 from pinstudy.base import VERSION
 from pinstudy.base.text import one_line
-from pinstudy.configs.results_folder import ENVIRONMENTS, NODES, PROGRAMS
+from pinstudy.configs.results_folder import ENVIRONMENTS, NODES, PROGRAMS, STUDY_FILE
 from pinstudy.runners.records.line import InvalidLine
 from pinstudy.runners.records.reader import read_lines, shards_of
 from pinstudy.runners.records.status import IDLE, SKIPPED
@@ -62,8 +62,9 @@ class StudyFacts:
     """A results folder of the artifact: what was run, where, by what, and what followed.
 
     `path` is its own in the artifact. `tables` are the titles of programs, `versions` what took
-    part, `command` what starts the study; they are empty for results from elsewhere. `decisions`
-    are the verdict's first lines. `days` are the first and the last, in UTC, empty if unknown.
+    part, `commands` what measures again, typed in the artifact; both are empty for results from
+    elsewhere. `decisions` are the verdict's first lines. `days` are the first and the last, in UTC,
+    empty if unknown.
     """
 
     path: str
@@ -73,7 +74,7 @@ class StudyFacts:
     nodes: tuple[tuple[str, tuple[Row, ...]], ...]
     tables: tuple[str, ...]
     versions: tuple[Row, ...]
-    command: str
+    commands: tuple[str, ...]
     decisions: tuple[str, ...]
     attempts: tuple[Attempt, ...]
 
@@ -94,9 +95,18 @@ def study_facts(path: str, results: Results, answer: Answer) -> StudyFacts:
         tuple((sheet.name, sheet.summary) for sheet in sheets),
         tuple(one_line(table.title) for table in answer.tables),
         tuple((row[0], one_line(row[1])) for row in again.parts.versions.cells) if again else (),
-        again.commands[0] if again else "",
+        _commands(path, again) if again and again.study is not None else (),
         tuple(map(one_line, decision_lines(answer))),
         tuple(_attempts(results.folder)) if results.folder else (),
+    )
+
+
+def _commands(path: str, again: Reproduction) -> tuple[str, ...]:
+    folder = "-".join(["again", *path.split("/")[1:]])
+    file = f"{again.study_name}.yaml"
+    return (
+        f"cp -R {path} {folder} && mv {folder}/{STUDY_FILE} {folder}/{file}",
+        f"(cd {folder} && {again.commands[0].removeprefix('bin/')})",
     )
 
 

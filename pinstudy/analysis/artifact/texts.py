@@ -180,13 +180,12 @@ def _software(studies: Sequence[StudyFacts], software: Iterable[Row]) -> Iterabl
 def _workflow(studies: Sequence[StudyFacts], measured_s: float) -> Iterable[str | Code]:
     yield "Check the files and make tables and verdicts again, in seconds:"
     yield _AGAIN
-    commands = dict.fromkeys(study.command for study in studies if study.command)
-    if commands:
+    if commands := tuple(chain.from_iterable(study.commands for study in studies)):
         yield (
-            f"Measure again, on a node as above (the runs took {duration(measured_s)} together), "
-            "in a folder of their own, with study.yaml and apps/ of results/ in it:"
+            f"Measure again, on a node as above; the runs took {duration(measured_s)} together, "
+            "preparations not counted:"
         )
-        yield Code(tuple(commands))
+        yield Code(commands)
 
 
 def _evaluation(studies: Sequence[StudyFacts]) -> Iterable[str | Items]:

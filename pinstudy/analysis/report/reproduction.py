@@ -17,6 +17,8 @@ from pinstudy.analysis.results.node_files import NodeSheet, kinds_option
 from pinstudy.analysis.results.sources import Results
 from pinstudy.analysis.words import report as words
 from pinstudy.base.reading import number_or_nan
+from pinstudy.base.text import word_as_typed
+from pinstudy.configs.overrides import kept_options
 from pinstudy.configs.results_folder import APPS, STUDY_FILE
 from pinstudy.runners.records.status import SKIPPED
 
@@ -25,8 +27,6 @@ MAX_APPS = 100
 # Of versions of one program, and of rules.
 MAX_DIFFERENT = 20
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,80}")
-# What configs.load puts before a study that was run with another number than its own.
-_REPETITIONS = re.compile(r"# Run with (--repetitions [0-9]{1,5})\.$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -67,10 +67,10 @@ def reproduction(
     names = [str(name) for name in frame["study"].dropna().unique()]
     name = names[0] if names and _NAME.fullmatch(names[0]) else "study"
     study = _text_of(results.folder / STUDY_FILE)
-    instead = _REPETITIONS.match(study or "")
+    kept = kept_options(results.folder / STUDY_FILE, repetitions=True)
     options = [
         kinds_option(sheets),
-        instead[1] if instead else "",
+        *map(word_as_typed, kept),
         "--allow-emulation" if results.has_emulated_guests else "",
     ]
     apps = [app for app in frame["app"].dropna().unique()[:MAX_APPS] if _NAME.fullmatch(app)]
