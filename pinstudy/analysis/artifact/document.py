@@ -80,8 +80,9 @@ def as_latex(sections: Sequence[Section]) -> str:
 
 def _latex(block: Block) -> Iterator[str]:
     if isinstance(block, Code):
-        # No line of a command can end it: none begins with a backslash.
-        yield from (r"\begin{footnotesize}\begin{verbatim}", *block.lines)
+        # Options of a study may come from anybody: none of them ends it.
+        lines = (line.replace("\\end{", "\\end {") for line in block.lines)
+        yield from (r"\begin{footnotesize}\begin{verbatim}", *lines)
         yield r"\end{verbatim}\end{footnotesize}"
     elif isinstance(block, str):
         yield latex_text(block)
