@@ -58,5 +58,5 @@ check "C++, format" clang-format --dry-run -Werror "${cpp[@]}"
 check "shell" shellcheck --external-sources bin/pinstudy .ci/run \
     tools/setup.sh tools/test.sh tools/lint.sh tools/sanitize.sh tools/lock.sh tests/test_spack.sh \
     pinstudy/runners/vm/guest/init pinstudy/runners/vm/guest/start.sh vnode/guest/*.sh tests/slurm/first_process.sh \
-    tests/tools_setup/clean_root.sh
+    tests/tools_setup/clean_root.sh pinstudy/analysis/artifact/reproduce.sh
 exit $status

@@ -234,7 +234,7 @@ def _described(
         texts.README_FILE: as_markdown(texts.readme(studies, files, made_by)),
         f"{texts.APPENDIX}.md": as_markdown(appendix),
         f"{texts.APPENDIX}.tex": as_latex(appendix),
-        texts.SCRIPT_FILE: _script(studies, options),
+        texts.SCRIPT_FILE: _script(options),
     }
     for name, text in contents.items():
         write_file(root / name, text)
@@ -255,13 +255,12 @@ def _files_below(folder: Path) -> list[str]:
     return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
 
 
-def _script(studies: Sequence[StudyFacts], options: Options) -> str:
+def _script(options: Options) -> str:
     script = (package_files(__package__) / texts.SCRIPT_FILE).read_text(encoding="utf-8")
     for name, text in (
         ("@version@", VERSION),
         ("@tables@", options.of_tables),
         ("@verdict@", options.of_verdict),
-        ("@again@", "\n".join(f"again {study.path}" for study in studies)),
     ):
         script = script.replace(name, text)
     return script

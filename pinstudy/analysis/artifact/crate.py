@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pinstudy.analysis.artifact.files import MADE, ArtifactFile
-from pinstudy.analysis.artifact.provenance import Attempt, Row, StudyFacts
+from pinstudy.analysis.artifact.provenance import Attempt, Row, StudyFacts, titles
 from pinstudy.base import VERSION
 from pinstudy.base.errors import UserError
 from pinstudy.base.text import one_line, plural, shown
@@ -129,8 +129,7 @@ def crate(
         "@id": "./",
         "@type": "Dataset",
         "conformsTo": _reference(_PROFILE),
-        "name": "Results of pinstudy: "
-        + ", ".join(study.title or study.study for study in studies),
+        "name": titles(studies),
         "description": "Records of runs, tables and verdict, with what makes tables and verdict "
         "again: to pin or not to pin OpenMP threads.",
         "datePublished": publication.day,

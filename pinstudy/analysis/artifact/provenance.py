@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 import platform
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -84,6 +83,7 @@ def study_facts(path: str, results: Results, answer: Answer) -> StudyFacts:
 
     Raises UserError when a shard cannot be read.
     """
+    folder = results.folder or Path(path)
     sheets = node_sheets(results)
     again = reproduction(results, places_of(answer), sheets)
     studies = {case.key.study for case in results.cases if case.key.study}
@@ -97,7 +97,7 @@ def study_facts(path: str, results: Results, answer: Answer) -> StudyFacts:
         tuple((row[0], one_line(row[1])) for row in again.parts.versions.cells) if again else (),
         _commands(path, again) if again and again.study is not None else (),
         tuple(map(one_line, decision_lines(answer))),
-        tuple(_attempts(results.folder)) if results.folder else (),
+        tuple(_attempt(folder, shard) for shard in shards_of(folder / "records")),
     )
 
 
@@ -110,32 +110,34 @@ def _commands(path: str, again: Reproduction) -> tuple[str, ...]:
     )
 
 
-def _attempts(folder: Path) -> Iterator[Attempt]:
-    for shard in shards_of(folder / "records"):
-        records = [line for line in read_lines(shard) if not isinstance(line, InvalidLine)]
-        if records:
-            yield _attempt(folder, shard, records)
-
-
-def _attempt(folder: Path, shard: Path, records: list[dict[str, Any]]) -> Attempt:
-    started = [it for it in records if it.get("status") not in (IDLE, SKIPPED)]
-    spans = [(unix_seconds(it.get("started_at")), it.get("elapsed_s") or 0.0) for it in started]
-    known = [(begin, begin + elapsed_s) for begin, elapsed_s in spans if math.isfinite(begin)]
-    paths = dict.fromkeys(
-        f"{below}/{record[name]}.json"
-        for record in records
-        for name, below in _FACTS.items()
-        if is_digest(str(record.get(name) or ""))
-    )
-    versions = (str((it.get("versions") or {}).get("pinstudy", "")) for it in started)
+def _attempt(folder: Path, shard: Path) -> Attempt:
+    begins, ends = [], []
+    runs, elapsed_s = 0, 0.0
+    versions: set[str] = set()
+    facts: dict[str, None] = {}
+    for record in read_lines(shard):
+        if isinstance(record, InvalidLine):
+            continue
+        digests = ((below, record.get(name) or "") for name, below in _FACTS.items())
+        facts |= {f"{below}/{digest}.json": None for below, digest in digests if is_digest(digest)}
+        if record.get("status") in (IDLE, SKIPPED):
+            continue
+        runs += 1
+        took_s = record.get("elapsed_s") or 0.0
+        elapsed_s += took_s
+        versions.add(one_line((record.get("versions") or {}).get("pinstudy", "")))
+        begin = unix_seconds(record.get("started_at"))
+        if math.isfinite(begin):
+            begins.append(begin)
+            ends.append(begin + took_s)
     return Attempt(
         f"records/{shard.name}",
-        _utc(min(begin for begin, _ in known)) if known else "",
-        _utc(max(end for _, end in known)) if known else "",
-        len(started),
-        sum(elapsed_s for _, elapsed_s in spans),
-        tuple(sorted(set(filter(None, map(one_line, versions))))),
-        tuple(path for path in paths if (folder / path).is_file()),
+        _utc(min(begins)) if begins else "",
+        _utc(max(ends)) if ends else "",
+        runs,
+        elapsed_s,
+        tuple(sorted(versions - {""})),
+        tuple(path for path in facts if (folder / path).is_file()),
     )
 
 
@@ -144,6 +146,12 @@ def _utc(unix_s: float) -> str:
         return datetime.fromtimestamp(unix_s, timezone.utc).isoformat(timespec="seconds")
     except (OverflowError, ValueError, OSError):
         return ""
+
+
+def titles(studies: Iterable[StudyFacts]) -> str:
+    """Return the title of an artifact that has these studies."""
+    names = dict.fromkeys(study.title or study.study for study in studies)
+    return f"Results of pinstudy: {', '.join(names)}"
 
 
 def software() -> tuple[Row, ...]:

@@ -13,7 +13,7 @@ from itertools import chain
 from pinstudy.analysis.artifact.crate import METADATA_FILE, TO_FILL_IN, Publication
 from pinstudy.analysis.artifact.document import Code, Items, Section, Terms
 from pinstudy.analysis.artifact.files import MADE, ArtifactFile, meaning_of
-from pinstudy.analysis.artifact.provenance import Row, StudyFacts
+from pinstudy.analysis.artifact.provenance import Row, StudyFacts, titles
 from pinstudy.base import VERSION
 from pinstudy.base.text import first_of, plural
 from pinstudy.base.units import duration
@@ -43,7 +43,7 @@ def readme(
     names = dict.fromkeys(name for study in studies for name, _ in study.nodes)
     return [
         Section(
-            f"Results of pinstudy: {', '.join(study.title or study.study for study in studies)}",
+            titles(studies),
             (
                 f"{plural(runs, 'run')}, and what follows from them. Whether OpenMP threads should "
                 "be pinned on these nodes:",
