@@ -293,6 +293,20 @@ def test_mistakes_are_told_before_anything_is_made(
     assert names_in(tmp_path) == ["full", "quick"]
 
 
+def test_imported_means_have_no_day_and_no_action_but_their_tables(tmp_path: Path) -> None:
+    (tmp_path / "means").mkdir()
+    (tmp_path / "means" / "summaries.csv").write_text(
+        "app,threads,mapping,status,n,elapsed_mean_s\nlu,1,unpinned,measured,5,4.5\n"
+    )
+    done = pinstudy(tmp_path, "artifact", "means", "-o", "made", status=2)
+    assert "name that of the publication: --day" in done.stderr
+    assert names_in(tmp_path) == ["means"]
+    pinstudy(tmp_path, "artifact", "means", "-o", "made", "--day", "2026-01-31", status=0)
+    kinds = [entity["@type"] for entity in entities(tmp_path).values()]
+    assert kinds.count("CreateAction") == 1
+    assert "Imported means, and what follows" in (tmp_path / "made" / "README.md").read_text()
+
+
 def test_a_publication_has_no_records_to_make_it_of(tmp_path: Path) -> None:
     done = pinstudy(tmp_path, "artifact", "published:galante-2025", "-o", "made", status=2)
     assert "has no records; expected a folder such as results/quick/mynode" in done.stderr

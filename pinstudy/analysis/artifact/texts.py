@@ -45,8 +45,8 @@ def readme(
         Section(
             titles(studies),
             (
-                f"{plural(runs, 'run')}, and what follows from them. Whether OpenMP threads should "
-                "be pinned on these nodes:",
+                f"{plural(runs, 'run') if runs else 'Imported means'}, and what follows from them. "
+                "Whether OpenMP threads should be pinned on these nodes:",
                 Items(tuple(line for study in studies for line in _decisions(study, studies))),
             ),
         ),
@@ -122,7 +122,12 @@ def appendix(
             "Data sets",
             (
                 "Inputs: none beside the sizes that the apps' files name (results/*/*/apps). "
-                f"Outputs: {plural(runs, 'record')} in results/*/*/records, a JSON object a run.",
+                "Outputs: "
+                + (
+                    f"{plural(runs, 'record')} in results/*/*/records, a JSON object a run."
+                    if runs
+                    else "imported means, in results/*/*/summaries.csv."
+                ),
             ),
         ),
         Section(
@@ -161,12 +166,11 @@ def _check_list(
 
 
 def _hardware(studies: Sequence[StudyFacts]) -> Iterable[str | Terms]:
-    yield "To make tables and verdicts again: none. To measure again: a node such as"
     nodes = dict(node for study in studies for node in study.nodes)
+    again = "a node such as" if nodes else "the results do not describe their node."
+    yield f"To make tables and verdicts again: none. To measure again: {again}"
     for name, rows in nodes.items():
         yield Terms((("node", name), *rows))
-    if not nodes:
-        yield "one that the records do not describe."
 
 
 def _software(studies: Sequence[StudyFacts], software: Iterable[Row]) -> Iterable[str | Terms]:
