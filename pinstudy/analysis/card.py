@@ -64,13 +64,12 @@ from pinstudy.base.errors import UserError
 from pinstudy.base.reading import table_in
 from pinstudy.base.text import one_line, plural
 from pinstudy.configs.daemons import UNITS
-from pinstudy.configs.results_folder import LATENCY_FILE
+from pinstudy.configs.results_folder import CARD_FILE, LATENCY_FILE
 from pinstudy.configs.settings import NAMES, Settings
 from pinstudy.configs.values import DIRECTIONS
 from pinstudy.runners.records.disturbances import DISTURBANCES
 from pinstudy.runners.records.instruments import Proof, counted
 
-FILE = f"card{SUFFIX}"
 _MAX_LETTERS = 400
 _MAX_VERSIONS = 5
 # By which words of a reason each cause is known; the first that fits counts.
@@ -110,7 +109,7 @@ def write_card(source: str, into: Path | None = None) -> tuple[Path, Card]:
         raise UserError(
             f"{source}: has no folder of its own; name a file with --output FILE{SUFFIX}"
         )
-    path = into or Path(str(results.folder), FILE)
+    path = into or Path(str(results.folder), CARD_FILE)
     if path.suffix != SUFFIX:
         raise UserError(f"{path}: a card's name ends with {SUFFIX}, by which others know it")
     card, text = card_text(results, analyze(results))

@@ -19,6 +19,7 @@ from pinstudy.analysis.tables.means import Choice, node_of, tables_of_nodes, wri
 from pinstudy.base import PINSTUDY
 from pinstudy.base.errors import UserError
 from pinstudy.base.text import as_typed
+from pinstudy.configs.results_folder import REPORT_FILE
 
 if TYPE_CHECKING:
     from pinstudy.analysis.advice.model import Advice
@@ -148,7 +149,7 @@ def write_latency(findings: LatencyFindings, folder: Path) -> list[Path]:
 def _write_answer(folder: Path) -> tuple[Results, Answer, Answers, tuple[Path, ...]]:
     from pinstudy.analysis.answer import analyze
     from pinstudy.analysis.findings.answers import answers_of
-    from pinstudy.analysis.report.page import FILE, report_html
+    from pinstudy.analysis.report.page import report_html
     from pinstudy.analysis.verdict_text.document import as_markdown
     from pinstudy.analysis.verdict_text.tables import Beyond
     from pinstudy.analysis.words.advice import advice_markdown
@@ -162,7 +163,7 @@ def _write_answer(folder: Path) -> tuple[Results, Answer, Answers, tuple[Path, .
     files = [
         *write_tables(tables, folder),
         write_file(folder / VERDICT_FILE, verdict, hint),
-        write_file(folder / FILE, report_html(results, answer, beyond), hint),
+        write_file(folder / REPORT_FILE, report_html(results, answer, beyond), hint),
     ]
     if answer.advice is not None:
         text = advice_markdown(answer.advice, results.footnotes)

@@ -21,6 +21,10 @@ LATENCY_UNAVAILABLE = "latency-unavailable.json"
 C2C = "c2c"
 # Why cases have no contended cache lines, in the folder C2C.
 C2C_UNAVAILABLE = "unavailable.json"
+# What commands write there beside tables and verdict.
+REPORT_FILE = "report.html"
+CARD_FILE = "card.json"
+FIGURES_FOLDER = "figures"
 
 
 def picture_path(folder: Path, node_digest: str) -> Path:

@@ -48,7 +48,7 @@ from pinstudy.base.text import as_typed, safe_name
 
 RESULTS = "results"
 # How pinstudy is called differs, and where results are kept; no other line of a verdict tells it.
-_CALLS = re.compile(r"[\w./~+-]*pinstudy\b|^```sh\n.*?^```$", re.DOTALL | re.MULTILINE)
+_CALLS = re.compile(r"[\w./~+-]{0,200}pinstudy\b|^```sh\n.*?^```$", re.DOTALL | re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -197,18 +197,13 @@ def _check_same(copy: Path, source: Path, options: Options) -> None:
             continue
         lines = zip(_plain(before).splitlines(), _plain(now).splitlines(), strict=False)
         line = next((at for at, (old, new) in enumerate(lines, 1) if old != new), 1)
-        command, given = (
-            ("verdict", options.of_verdict)
-            if name == VERDICT_FILE
-            else (
-                "tables",
-                options.of_tables,
-            )
-        )
+        of_verdict = f"verdict {as_typed(source)}{options.of_verdict}"
+        of_tables = f"tables {as_typed(source)}{options.of_tables}"
         raise UserError(
             f"{source / name}:{line}: is not what the records give: it was made by other options, "
-            f"by another version or before the last run; give its --margin, --baseline or "
-            f"--columns, or make it again: `{PINSTUDY} {command} {as_typed(source)}{given}`"
+            "by another version or before the last run; give its --margin, --baseline or "
+            "--columns, or make it again: "
+            f"`{PINSTUDY} {of_verdict if name == VERDICT_FILE else of_tables}`"
         )
 
 

@@ -14,11 +14,8 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from pinstudy.analysis.card import FILE as CARD_FILE
-from pinstudy.analysis.figures.gallery import FOLDER as FIGURES
 from pinstudy.analysis.output import ADVICE_FILE, PAIRS_FILE, VERDICT_FILE
 from pinstudy.analysis.records.files import MAX_BYTES
-from pinstudy.analysis.report.page import FILE as REPORT_FILE
 from pinstudy.analysis.results.summaries import FILE as SUMMARIES_FILE
 from pinstudy.analysis.tables.means import FILES as TABLES
 from pinstudy.base.errors import UserError
@@ -28,12 +25,15 @@ from pinstudy.base.text import one_line
 from pinstudy.configs.results_folder import (
     APPS,
     C2C,
+    CARD_FILE,
     ENVIRONMENTS,
+    FIGURES_FOLDER,
     LATENCY_FILE,
     LATENCY_UNAVAILABLE,
     NODES,
     PROGRAMS,
     RACE_FILE,
+    REPORT_FILE,
     STUDY_FILE,
 )
 
@@ -62,8 +62,8 @@ TAKEN = {
     REPORT_FILE: "the report, as it was",
     CARD_FILE: "the card, as it was",
     PAIRS_FILE: "latencies by pairs of CPUs",
-    f"{FIGURES}/*": "a figure or its caption, as it was",
-    f"{FIGURES}/*/*": "a figure of one table, as it was",
+    f"{FIGURES_FOLDER}/*": "a figure or its caption, as it was",
+    f"{FIGURES_FOLDER}/*/*": "a figure of one table, as it was",
 }
 # Names that need no quoting in a list of digests, a shell or a URI.
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._+=@-]{0,254}", re.ASCII)

@@ -33,8 +33,7 @@ from pinstudy.analysis.results.case import grouped
 from pinstudy.analysis.results.sources import Results, open_results
 from pinstudy.analysis.verdict.model import Findings, objectives_in
 from pinstudy.base.errors import UserError
-
-FOLDER = "figures"
+from pinstudy.configs.results_folder import FIGURES_FOLDER
 
 COMPARISONS, PLANE, DRIFT = "comparisons", "time-energy", "runs-over-time"
 IMBALANCE, KINDS, SLOWDOWNS, THREADS = "imbalance", "kinds", "slowdowns", "threads"
@@ -206,7 +205,7 @@ def write_figures(
     if into is None:
         if results.folder is None:
             raise UserError(f"{source}: has no folder of its own; name one with --output DIR")
-        into = results.folder / FOLDER
+        into = results.folder / FIGURES_FOLDER
         # The author of the results may have put the link there, to redirect what is written.
         if into.is_symlink():
             raise UserError(f"{into}: is a link; remove it, or name a folder with --output DIR")

@@ -53,8 +53,8 @@ from pinstudy.analysis.words import advice as recommendation
 from pinstudy.analysis.words.verdict import program_notes
 from pinstudy.base.errors import UserError
 from pinstudy.base.text import as_typed
+from pinstudy.configs.results_folder import REPORT_FILE
 
-FILE = "report.html"
 # A table's take some 150 KB and a quarter of a second. With so many, the report of 100 000 runs of
 # 1000 cases is made within ten seconds and has less than three megabytes (`make bench`).
 MAX_PICTURED = 9
@@ -78,7 +78,7 @@ def write_report(source: str, into: Path | None = None) -> Path:
         raise UserError(f"{source}: has no folder of its own; name one with --output DIR")
     answer = analyze(results)
     page = report_html(results, answer, answers_of(results, answer))
-    return write_file(folder / FILE, page)
+    return write_file(folder / REPORT_FILE, page)
 
 
 def report_html(
