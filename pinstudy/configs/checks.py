@@ -26,6 +26,7 @@ from pinstudy.configs.study import (
     MAX_REGIONS,
     NO_CO_RUNNER,
     SEQUENTIAL,
+    TRACE,
     AppChoice,
     CoRunner,
     Exclusion,
@@ -52,6 +53,7 @@ _NOT_IN_GUESTS = {
     "bound": "cores are the node's, and engine is vm",
     "regions": "regions are not measured in guests; write engine: local",
     "co_runners": "co-runners run on the node itself; write engine: local",
+    "trace": "threads in guests have no traces; write engine: local",
     "ranks": "ranks are started on the node itself; write engine: local",
     "decide": "the runs of a guest's boot are no blocks of all cases; engine is vm",
     "writes": "app {app!r} writes files, which are not read in guests; engine: local",
@@ -142,6 +144,8 @@ class Resolver:
         for key in ("prove", "latency", "bound"):
             if self.data.get(key, False) is not False:
                 self._refuse_in_guests(key, (key,))
+        if TRACE in self.data.get("collect", ()):
+            self._refuse_in_guests(TRACE, ("collect",))
         items = self.data.get("vcpu_mappings", ())
         return self._mappings(items, ("vcpu_mapping",), _mechanism_problem)
 

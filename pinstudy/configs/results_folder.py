@@ -25,6 +25,8 @@ C2C_UNAVAILABLE = "unavailable.json"
 REPORT_FILE = "report.html"
 CARD_FILE = "card.json"
 FIGURES_FOLDER = "figures"
+# The looks at the threads of each run, one file a run.
+TRACES = "traces"
 
 
 def picture_path(folder: Path, node_digest: str) -> Path:

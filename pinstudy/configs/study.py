@@ -43,8 +43,10 @@ SPLIT = "split"
 # In which order runs are made (pinstudy.runners.plan.runs).
 RANDOMISED, BALANCED, SEQUENTIAL = ORDERS = ("randomised-blocks", "balanced", "sequential")
 DEFAULT_COLLECTORS = ("perf", "energy")
-# `c2c` costs one more execution of each case of an app with `c2c: true`, so it is no default.
-COLLECTORS = (*DEFAULT_COLLECTORS, "c2c")
+# No defaults: `c2c` costs one more execution of each case of an app with `c2c: true`, and `trace`
+# one more file of each run.
+TRACE = "trace"
+COLLECTORS = (*DEFAULT_COLLECTORS, "c2c", TRACE)
 # The pairs of CPUs between which core-to-core latency is measured.
 LATENCY_PLANS = {
     "all": "every pair of CPUs",
@@ -416,8 +418,9 @@ class Study:
     variables: Variables | None = None
     """environment variables for all runs ([which counts](apps.md#variables)). Without it: none"""
     collect: tuple[Annotated[str, word("collector", COLLECTORS)], ...] = DEFAULT_COLLECTORS
-    """`perf`, `energy`, and `c2c`: [contended cache
-    lines](threads-and-lines.md#contended-cache-lines); placement is always proved"""
+    """`perf`, `energy`; `c2c`: [contended cache
+    lines](threads-and-lines.md#contended-cache-lines); `trace`: [the course of each
+    thread](threads-and-lines.md#traces); placement is always proved"""
     events: tuple[
         Annotated[str, written(Text, to=_event, expected="an event of perf list, one an item")], ...
     ] = ()

@@ -139,6 +139,12 @@ def test_a_file_that_is_no_table_is_refused_with_the_known_keys(text: str) -> No
     assert problem.startswith("1:1: expected keys and values; known keys: name, title, ")
 
 
+def test_guests_have_no_traces() -> None:
+    guest = ("engine: vm", "vm: {cpus: 2, memory: 1 GiB}", "vcpu_mapping: unpinned")
+    (mistake,) = mistakes(study_with(*guest, "collect: [perf, trace]"))
+    assert mistake.endswith("threads in guests have no traces; write engine: local")
+
+
 def test_ranks_are_started_on_the_node_by_what_the_build_says() -> None:
     mpi = {"lu": app_with("libgomp: {program: lu-mpi, runtime: libgomp, mpi: openmpi}")}
     entry = "threads: 1\n    ranks: [1, 2]"

@@ -21,7 +21,7 @@ from pinstudy.base.errors import SHORTAGES, ShortageError, shortage_of
 from pinstudy.base.reading import Reading, Unavailable, reading_of
 from pinstudy.base.text import ended_by, one_line, shown
 from pinstudy.configs.site import Site
-from pinstudy.configs.study import Study
+from pinstudy.configs.study import TRACE, Study
 from pinstudy.runners.execution.co_runner import (
     CoRunner,
     co_run_reading,
@@ -67,6 +67,7 @@ from pinstudy.runners.measure.perf.events import (
 from pinstudy.runners.measure.perf.stat import find_perf
 from pinstudy.runners.node.node import Node
 from pinstudy.runners.node.power import long_term_window_s
+from pinstudy.runners.placement.look_log import LookLog
 from pinstudy.runners.placement.sampler import LoadedLibraries
 from pinstudy.runners.plan.case import Case
 from pinstudy.runners.plan.launch import Launch
@@ -94,11 +95,14 @@ class Collectors:
         Raises UserError for a bad event, and for an energy meter that is not there.
 
         The attribute `perf` is the path of perf, empty when nothing is counted; `kinds` are the
-        node's core kinds.
+        node's core kinds. `log` has the looks of the run since `begin`, if the study collects
+        traces; else it is None.
         """
         root = self.root = node.root
         self._node = node
         self.kinds = node.topology.kinds
+        self.log: LookLog | None = None
+        self._traces = TRACE in study.collect
         self._pmus = read_core_pmus(root)
         self._unsupported_reason = unsupported_reason(root)
         self._cores: CoreMeter | Unavailable
@@ -153,6 +157,10 @@ class Collectors:
         """Return a run's meters with `nearer`; only energy's are nearer to the program."""
         around, *nearest = self.harness.meters
         return (around, *nearer, *nearest)
+
+    def begin(self) -> None:
+        """A run is about to be made: `log` is its own from now on."""
+        self.log = LookLog() if self._traces else None
 
     def measured(self, case: Case, run: Observation) -> list[Reading]:
         """Return the collectors' readings of one run."""
@@ -233,6 +241,8 @@ class Collectors:
             return None
         thermometer, (energy, _) = self._surroundings.thermometer, self._energy_at_marks
         instruments = RegionInstruments(read_temperatures_c=lambda: thermometer.read_c()[0])
+        if self.log:
+            instruments = replace(instruments, log=self.log.mark)
         if energy:
             instruments = replace(
                 instruments,
@@ -308,6 +318,7 @@ class LocalEngine:
                 cpus=housekeeping_from(case, harness),
                 libraries=libraries,
                 regions=marks,
+                log=self.collectors.log,
             )
 
     def measured(self, case: Case, run: Observation) -> list[Reading]:

@@ -26,6 +26,7 @@ from pinstudy.runners.execution.witness import Ending, LaunchError, WitnessProce
 from pinstudy.runners.measure.conditions.cpu_time import CostClock, HarnessCost
 from pinstudy.runners.measure.meter import Meter, Meters
 from pinstudy.runners.measure.perf.stat import Perf, start_perf
+from pinstudy.runners.placement.look_log import LookLog
 from pinstudy.runners.placement.process_events import ProcessEvents
 from pinstudy.runners.placement.sampler import LoadedLibraries, Pace, PlacementSampler
 from pinstudy.runners.placement.thread_placement import Proof
@@ -126,23 +127,24 @@ def execute(
     cpus: Collection[int] = (),
     libraries: LoadedLibraries | None = None,
     regions: RegionMarks | None = None,
+    log: LookLog | None = None,
 ) -> Observation:
     """Run the launch once and return what was observed.
 
     A run longer than `limit_s` seconds is killed. `on_start` is called with the program's process
     number once it runs. From the launch to the program's end, pinstudy and perf keep off the
     program's CPUs, `cpus`, if they can. `libraries` looks at what the program loads, `regions`
-    answers its marks. What a program writes (Launch.writes) follows what it has printed. Raises
-    LaunchError when the launcher refuses, StudyError when there is no room for the program's
-    output. No process is left behind, also after KeyboardInterrupt.
+    answers its marks, `log` keeps each look at its threads. What a program writes (Launch.writes)
+    follows what it has printed. Raises LaunchError when the launcher refuses, StudyError when there
+    is no room for the program's output. No process is left behind, also after KeyboardInterrupt.
     """
     with (
         working_folder(launch.writes) as folder,
         OutputFile() as out,
         OutputFile() as err,
-        OutputFile() as log,
+        OutputFile() as said,
     ):
-        streams = out.file, err.file, log.file
+        streams = out.file, err.file, said.file
         process = _started(harness.witness, launch, streams, folder, regions)
         perf: Perf | None = None
         try:
@@ -163,6 +165,7 @@ def execute(
                     own_cpus,
                     libraries,
                     regions,
+                    log,
                 )
         finally:
             if perf:
@@ -203,8 +206,11 @@ def _observe(
     own_cpus: tuple[int, ...],
     libraries: LoadedLibraries | None,
     regions: RegionMarks | None,
+    log: LookLog | None,
 ) -> Observation:
-    sampler = PlacementSampler(process.witness_pids, descendants_only=True, libraries=libraries)
+    sampler = PlacementSampler(
+        process.witness_pids, descendants_only=True, libraries=libraries, log=log
+    )
     meters = Meters(harness.meters)
     # Before the meters: where the kernel sends no events, this is a wait, and it would be idle time
     # among what they measure.

@@ -245,13 +245,15 @@ _CREDENTIALS = struct.Struct("3i")
 class RegionInstruments:
     """What is read at a mark: joules by domain since `start_energy`, degrees Celsius by package.
 
-    `sample` is called about once a METER_S, so that no counter wraps around unseen.
+    `sample` is called about once a METER_S, so that no counter wraps around unseen. `log` gets each
+    mark that is followed: whether it begins a region, the region's name, and when it was made.
     """
 
     start_energy: Callable[[], None] = lambda: None
     sample: Callable[[], None] = lambda: None
     read_joules: Callable[[], Mapping[str, float]] = dict
     read_temperatures_c: Callable[[], Mapping[str, float]] = dict
+    log: Callable[[bool, str, int], None] = lambda _begins, _name, _at_ns: None
 
 
 @dataclass(frozen=True)
@@ -372,6 +374,7 @@ class RegionMarks:
             joules = self._instruments.read_joules()
             self._regions.follow(mark, joules, self._instruments.read_temperatures_c())
             self._switch(self._regions.innermost, on=True)
+            self._instruments.log(mark.kind == BEGIN, mark.name, mark.now_ns)
         # A program may mark more regions than this study measures.
         tell = refused if mark is None or mark.name in self._regions.names else ""
         with suppress(OSError):

@@ -25,6 +25,7 @@ from pinstudy.runners.host.processes import (
     tick_s,
 )
 from pinstudy.runners.host.program_files import has_threads
+from pinstudy.runners.placement.look_log import Look, LookLog
 from pinstudy.runners.placement.thread_trace import Course, Mask, Point, Stay, ThreadTrace
 
 # Of a program with many processes so many are looked at.
@@ -103,6 +104,7 @@ class PlacementSampler:
         descendants_only: bool = False,
         runs_already: bool = False,
         libraries: LoadedLibraries | None = None,
+        log: LookLog | None = None,
     ) -> None:
         """Watch these processes, whose files are below `proc`; `online` lists the node's CPUs.
 
@@ -111,7 +113,7 @@ class PlacementSampler:
         processes themselves are not sampled: each is a witness, to which the kernel reparents every
         process whose parent has ended. The witnesses of several teams are in their order. With
         `runs_already` the CPU time that a thread had used before the first look is not counted.
-        `libraries` looks at what the processes load.
+        `libraries` looks at what the processes load, `log` keeps each look.
         """
         self._proc = str(proc)
         self._clock = clock
@@ -124,6 +126,7 @@ class PlacementSampler:
         self._descendants_only = descendants_only
         self._runs_already = runs_already
         self._libraries = libraries
+        self._log = log
         # The links of each process's task folder: one for each thread, and two of its own.
         self._links: dict[int, int] = {}
         self._traces: dict[tuple[int, int], ThreadTrace] = {}
@@ -234,12 +237,9 @@ class PlacementSampler:
         if allowed is None or task is None:
             return
         key = task.key
-        trace = self._traces.get(key)
+        trace = self._trace_of(key, pid, team)
         if trace is None:
-            if len(self._traces) >= MAX_THREADS:
-                self.overflowed = True
-                return
-            trace = self._traces[key] = ThreadTrace(tid, pid, first_look=self.samples, team=team)
+            return
         trace.last_look = self.samples
         self._present[key] = now = self._clock()
         if tid == pid and not self.drops_children:
@@ -264,6 +264,19 @@ class PlacementSampler:
         if not at_end:
             for cpu_s_on in (trace.cpu_s_on, self._cpu_s_on):
                 cpu_s_on[task.cpu] = cpu_s_on.get(task.cpu, 0.0) + spent_s
+        if self._log:
+            look = Look(self.samples, now, task.cpu, works, cpu_s)
+            self._log.add(key, pid, team, task.command, look)
+
+    def _trace_of(self, key: tuple[int, int], pid: int, team: int) -> ThreadTrace | None:
+        """Return a thread's trace, a new one if need be; None where there are too many."""
+        trace = self._traces.get(key)
+        if trace is None and len(self._traces) >= MAX_THREADS:
+            self.overflowed = True
+        elif trace is None:
+            trace = ThreadTrace(key[0], pid, first_look=self.samples, team=team)
+            self._traces[key] = trace
+        return trace
 
     def _cpu_s(self, key: tuple[int, int], schedstat: str, ticks_s: float) -> float:
         """Return a thread's CPU time so far, in seconds; `ticks_s` is what its stat file tells.

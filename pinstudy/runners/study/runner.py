@@ -13,8 +13,10 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from pinstudy.base.errors import ShortageError, StoppedError, StudyError
+from pinstudy.base.files import write_atomically
 from pinstudy.base.reading import Reading
 from pinstudy.base.units import duration, utc_now
+from pinstudy.configs.results_folder import TRACES
 from pinstudy.runners.execution.collectors import Collectors
 from pinstudy.runners.execution.execute import Observation, execute_unless_shutting_down
 from pinstudy.runners.execution.witness import LaunchError
@@ -27,6 +29,7 @@ from pinstudy.runners.plan.runs import Forecast, PlannedRun, set_to
 from pinstudy.runners.records.race_state import Eliminated
 from pinstudy.runners.records.shard import Shard
 from pinstudy.runners.records.status import FAILED, INTERRUPTED, SUSPENDED
+from pinstudy.runners.records.trace_file import SUFFIX, packed
 from pinstudy.runners.settings.node_settings import NodeSettings
 from pinstudy.runners.study.agenda import Agenda, Listener
 from pinstudy.runners.study.continuity import (
@@ -255,11 +258,13 @@ class Runner:
         def unfinished(status: str, reason: str) -> dict[str, Any]:
             record = unfinished_record(self.origin, planned, case, started_at, status, reason)
             record |= program.fields
+            self._keep_trace(record, case)
             history.add(record)
             self.shard.append(record)
             return record
 
         before = self.node.state(case)
+        self.collectors.begin()
         began = self.clocks.now()
         try:
             observed = execute_unless_shutting_down(
@@ -290,9 +295,24 @@ class Runner:
             collected,
             thrown_out,
         )
+        self._keep_trace(record, case, observed.window_ns)
         history.add_new(record, time.monotonic() - began_s)
         self.shard.append(record)
         return record
+
+    def _keep_trace(
+        self, record: Mapping[str, Any], case: Case, window_ns: tuple[int, int] = (0, 0)
+    ) -> None:
+        """Write the looks at a run, if the study collects them.
+
+        They are written before its record, so that no record waits for them in vain.
+        """
+        log = self.collectors.log
+        if log is None:
+            return
+        run_id, kinds = record["run_id"], {kind.name: kind.cpus for kind in self.collectors.kinds}
+        if file := log.file(run_id, case.label, record["started_at"], kinds, window_ns):
+            write_atomically(self.node.folder / TRACES / f"{run_id}{SUFFIX}", packed(file))
 
     def _record_skipped(self, skipped: Iterable[SkippedCase]) -> None:
         history = self.agenda.history

@@ -22,6 +22,7 @@ from pinstudy.runners.execution.region_marks import (
     SeenRegions,
 )
 from pinstudy.runners.measure.perf.events import perf_command
+from pinstudy.runners.placement.look_log import LookLog
 from pinstudy.runners.plan.launch import Launch
 from pinstudy.runners.records.perf.output import parse_perf_output
 from tests.support.limits import many_open_files
@@ -107,6 +108,33 @@ def run(*program: str, limit_s: float = HANG_S, perf: str = "") -> tuple[Observa
         marks.close()
     assert seen.regions
     return seen, seen.regions
+
+
+def test_marks_and_looks_of_a_run_have_one_clock_in_its_trace() -> None:
+    log = LookLog()
+    marks = RegionMarks(NAMES, RegionInstruments(log=log.mark))
+    text = """
+with region("outer"), region("inner"):
+    work(0.01)
+with region("unknown"):
+    pass
+"""
+    launch = Launch((), (sys.executable, "-c", PYTHON + text), dict(os.environ), {}, ())
+    try:
+        seen = execute(launch, HANG_S, Harness(witness(), None), regions=marks, log=log)
+    finally:
+        marks.close()
+
+    file = log.file("a-1-0", "a case", "", {}, seen.window_ns)
+    assert file
+    assert file.elapsed_us == pytest.approx(seen.ending.elapsed_s * 1e6, abs=2)
+    # What the study does not measure is not followed.
+    order = [("outer", True), ("inner", True), ("inner", False), ("outer", False)]
+    assert [(mark.name, mark.begins) for mark in file.marks] == order
+    times_us = [mark.at_us for mark in file.marks]
+    assert times_us == sorted(times_us)
+    assert 0 < times_us[0] < times_us[-1] < file.elapsed_us
+    assert file.threads[0].at_us[0] < times_us[0]
 
 
 def python(text: str, **options: Any) -> tuple[Observation, SeenRegions]:  # noqa: ANN401

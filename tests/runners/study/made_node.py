@@ -69,6 +69,9 @@ class NothingBetween(Collectors):
         self.gate = self.power_gate = None
         self.warnings = ()
 
+    def begin(self) -> None:
+        self.log = None
+
 
 def origin_of(study: str, digest: str, attempt: int) -> dict[str, Any]:
     """Return the fields that all records of an attempt share."""
