@@ -39,6 +39,7 @@ GROUPS = {
         "tables": "tables",
         "runs": "results",
         "figures": "figures",
+        "trace": "results",
         "report": "results",
         "compare": "results",
         "card": "results",

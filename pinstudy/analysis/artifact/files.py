@@ -35,6 +35,7 @@ from pinstudy.configs.results_folder import (
     RACE_FILE,
     REPORT_FILE,
     STUDY_FILE,
+    TRACES,
 )
 
 # What is made again from the records, and compared.
@@ -57,6 +58,7 @@ TAKEN = {
     LATENCY_FILE: "latencies between CPUs",
     LATENCY_UNAVAILABLE: "why there are no latencies",
     f"{C2C}/*": "contended cache lines",
+    f"{TRACES}/*.json.gz": "the looks at the threads of a run",
     SUMMARIES_FILE: "means that were imported",
     ADVICE_FILE: "the advice, as it was",
     REPORT_FILE: "the report, as it was",

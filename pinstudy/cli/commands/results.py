@@ -417,6 +417,33 @@ def card_command(results: str, output: Path | None, as_json: bool) -> None:
     )
 
 
+@click.command("trace")
+@click.argument("results", callback=find_results, shell_complete=complete_results)
+@click.option("--run", "run_id", metavar="ID", help="Which run, where several have a trace.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="The file, *.json; without it, trace.json in RESULTS.",
+)
+@JSON
+def trace_command(results: str, run_id: str | None, output: Path | None, as_json: bool) -> None:
+    """Write a run of RESULTS as trace events: where each thread was, and when.
+
+    RESULTS is a folder, or a file of its traces/, which `collect: [trace]` keeps. Perfetto
+    (ui.perfetto.dev) and chrome://tracing show it: docs/threads-and-lines.md.
+    """
+    from pinstudy.analysis.trace import write_trace
+
+    path, file = write_trace(results, run_id, output)
+    if as_json:
+        print_json({"results": results, "run_id": file.run_id, "trace": str(path)})
+        return
+    threads = plural(len(file.threads), "thread")
+    say(f"written: {path} (run {file.run_id}, {threads}, {plural(file.looks, 'look')})")
+
+
 _IMPORT_OUTPUT = click.option(
     "-o",
     "--output",
