@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -62,10 +62,11 @@ class LoggedCase:
 class Identifier:
     """Identifies the case of a log by its file's name and the options for all files."""
 
-    def __init__(self, options: Mapping[str, str | int | None]) -> None:
+    def __init__(self, options: Mapping[str, str | int | None], told: Collection[str] = ()) -> None:
         """`options` are a command's by name: `pattern`, and fields for all files.
 
-        Raises UserError for options that are wrong or missing.
+        `told` are fields that the content of files tells. Raises UserError for options that are
+        wrong or missing.
         """
         self._options = {
             name: _checked(_option(name), value)
@@ -81,15 +82,22 @@ class Identifier:
                 f"{_option(name)} and {{{name}}} in --pattern both tell the {name}; "
                 "give one of them"
             )
+        for name in sorted(set(told) & (in_pattern | set(self._options))):
+            raise UserError(f"the file tells the {name}; leave out what else does")
         for name in NEEDED:
-            if name not in in_pattern and name not in self._options:
+            if name not in {*in_pattern, *self._options, *told}:
                 raise UserError(
                     f"the logs do not tell their {name}: give --{name}, or {{{name}}} in --pattern"
                 )
 
-    def identify(self, path: Path) -> LoggedCase:
-        """Return the case of a file; raises UserError when its name is not as the pattern says."""
-        values = self._options | self._of_name(path)
+    def identify(self, path: Path, told: Mapping[str, str | int] = {}) -> LoggedCase:
+        """Return the case of a file, or of a part of it that tells some fields itself.
+
+        Raises UserError when the file's name is not as the pattern says, or a field is no name.
+        """
+        where = one_line(str(path), None)
+        fields = {name: _checked(f"{where}: {name}", value) for name, value in told.items()}
+        values = self._options | self._of_name(path) | fields
         repetition = values.get("repetition")
         known = {name: values[name] for name in NEEDED}
         words = {name: values.get(name, UNKNOWN) for name in WORDS}

@@ -10,20 +10,19 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from pinstudy.analysis.imports.identity import FIELDS, Identifier, LoggedCase, Numbers
+from pinstudy.analysis.imports.identity import Identifier, LoggedCase
 from pinstudy.analysis.imports.perf_log import Block, in_ns, read_log
+from pinstudy.analysis.imports.runs import STUDY, Imported, ImportedRun, node_name, write_runs
 from pinstudy.analysis.imports.summary_file import add_summaries
 from pinstudy.analysis.measures import csv_column
-from pinstudy.analysis.results.summaries import FILE
 from pinstudy.base.errors import UserError
 from pinstudy.base.reading import Reading, Unavailable, reading_of
-from pinstudy.base.text import one_line, shown
+from pinstudy.base.text import one_line
 from pinstudy.runners.records.energy import FIELDS as ENERGY
 from pinstudy.runners.records.energy import (
     PACKAGE,
@@ -35,13 +34,7 @@ from pinstudy.runners.records.energy import (
 from pinstudy.runners.records.perf.counters import no_counters, read_counters
 from pinstudy.runners.records.perf.output import PerfOutput, Row
 from pinstudy.runners.records.perf.scaling import canonical_event
-from pinstudy.runners.records.reader import read_records
-from pinstudy.runners.records.record import SCHEMA
-from pinstudy.runners.records.shard import Shard
-from pinstudy.runners.records.status import FAILED, OK
 
-STUDY = "imported"
-NOT_OBSERVED = "imported; nobody looked"
 # By how much two perfs, one started in the other, may differ in time: the start of a perf takes
 # some hundredths of a second, more on a large node.
 _APART_S = 1.0
@@ -79,15 +72,6 @@ class _Log:
 _LogWithEnergy = tuple[_Log, "_Log | None"]
 
 
-@dataclass(frozen=True)
-class Imported:
-    """What was imported: runs, averages, and the cases they are of. A log of energy is no run."""
-
-    runs: int
-    averages: int
-    cases: int
-
-
 def import_logs(
     files: Sequence[Path], into: Path, options: Mapping[str, str | int | None]
 ) -> Imported:
@@ -98,7 +82,7 @@ def import_logs(
     before anything is written. Raises UserError, with file and line, for what cannot be imported.
     """
     identifier = Identifier(options)
-    node_id = _node_id(str(options.get("node") or "imported"))
+    node_id = node_name(options)
     option = options.get("repeats")
     repeats = option if isinstance(option, int) else None
     all_cpus = bool(options.get("all_cpus"))
@@ -125,15 +109,8 @@ def import_logs(
     if averages:
         add_summaries(into, _summaries(pairs, node_id, repeats))
         return Imported(0, len(pairs), cases)
-    _write_runs(into, pairs, node_id)
+    write_runs(into, [_run(*pair) for pair in pairs], node_id)
     return Imported(len(pairs), 0, cases)
-
-
-def _node_id(name: str) -> str:
-    """Return the node's name, which becomes part of a file's."""
-    if not re.fullmatch(r"[A-Za-z0-9][\w.-]{0,63}", name, re.ASCII):
-        raise UserError(f"--node {shown(name)} is no name of a node; expected one such as node1")
-    return name
 
 
 def _summaries(
@@ -172,79 +149,6 @@ def _repeats(average: _Log, repeats: int | None) -> int:
     if in_log is not None and repeats not in (None, in_log):
         raise UserError(f"{average.where}: averages of {in_log} runs, and --repeats says {repeats}")
     return in_log or repeats or 0
-
-
-def _write_runs(into: Path, pairs: Sequence[_LogWithEnergy], node_id: str) -> None:
-    folder = into / "records"
-    if (into / FILE).exists():
-        raise UserError(f"{into}: holds means ({FILE}); import single runs into another folder")
-    history = _History(folder, node_id)
-    history.numbers.number([run.identity for run, _ in pairs])
-    records = [_record(history, run, energy, node_id) for run, energy in pairs]
-    with closing(Shard(folder, node_id, option="--output")) as shard:
-        for order, record in enumerate(records):
-            record |= {"attempt": shard.attempt, "order": None}
-            record["run_id"] = f"{record['case_id']}-{shard.attempt}-{order}"
-            shard.append(record)
-
-
-class _History:
-    """A folder's earlier imports: numbers of cases, repetitions, and digests of logs."""
-
-    def __init__(self, folder: Path, node_id: str) -> None:
-        """`node_id` is the node of what comes in: a folder has the runs of one."""
-        self.numbers = Numbers()
-        self._repetitions: dict[str, set[int]] = {}
-        self._logs: dict[str, str] = {}
-        for record in read_records(folder):
-            imported = record.get("imported")
-            fields: dict[str, Any] = {name: record.get(name) for name in FIELDS}
-            is_case = all(isinstance(value, (str, int)) for value in fields.values())
-            if not isinstance(imported, dict) or not is_case:
-                raise UserError(
-                    f"{folder}: holds runs that pinstudy made; import into a folder of its own"
-                )
-            if record.get("node_id") != node_id:
-                raise UserError(
-                    f"{folder}: holds runs of node {shown(record.get('node_id'))}; import those of "
-                    f"{shown(node_id)} into a folder of their own"
-                )
-            self._remember(LoggedCase(fields), record, imported)
-
-    def _remember(
-        self, case: LoggedCase, record: Mapping[str, Any], imported: Mapping[str, Any]
-    ) -> None:
-        table, row = record.get("table_number"), record.get("case_number")
-        if isinstance(table, int) and isinstance(row, int):
-            self.numbers.keep(case, table, row)
-        if isinstance(record.get("repetition"), int):
-            self._repetitions.setdefault(case.case_id, set()).add(record["repetition"])
-        for kind in ("", "energy_"):
-            digest = imported.get(f"{kind}digest")
-            if isinstance(digest, str):
-                self._logs[digest] = one_line(str(imported.get(f"{kind}file")), None)
-
-    def add_log(self, log: _Log) -> None:
-        """Remember a log; raises UserError when the same one was imported before."""
-        if log.digest in self._logs:
-            raise UserError(
-                f"{log.where}: the same log as {self._logs[log.digest]}, which is imported; "
-                "a run counts once"
-            )
-        self._logs[log.digest] = one_line(str(log.path), None)
-
-    def repetition(self, log: _Log) -> int:
-        """Return the number of a run within its case: that in its file's name, or the next."""
-        taken = self._repetitions.setdefault(log.identity.case_id, set())
-        in_name = log.identity.repetition
-        if in_name is not None and in_name in taken:
-            raise UserError(
-                f"{log.where}: repetition {in_name} of this case is there already; expected "
-                "another {repetition} for each run"
-            )
-        number = in_name or max(taken, default=0) + 1
-        taken.add(number)
-        return number
 
 
 def _with_energy_logs(logs: Sequence[_Log]) -> list[_LogWithEnergy]:
@@ -288,40 +192,16 @@ def _failure(run: _Log, energy: _Log | None) -> str:
     return run.block.failure or (energy.block.failure if energy else "")
 
 
-def _record(history: _History, run: _Log, energy: _Log | None, node_id: str) -> dict[str, Any]:
-    history.add_log(run)
-    repetition = history.repetition(run)
-    failure = _failure(run, energy)
-    measured = run_fields(run, energy or run)
-    imported = {"file": run.path.name, "line": run.block.line, "digest": run.digest}
+def _run(log: _Log, energy: _Log | None) -> ImportedRun:
+    logs = [(log.digest, log.path.name)]
+    source: dict[str, Any] = {"file": log.path.name, "line": log.block.line, "digest": log.digest}
     if energy:
-        history.add_log(energy)
-        imported |= {"energy_file": energy.path.name, "energy_digest": energy.digest}
-    table, number = history.numbers.of(run.identity)
-    return {
-        "schema": SCHEMA,
-        "study": STUDY,
-        "case_id": run.identity.case_id,
-        "table_number": table,
-        "case_number": number,
-        "repetition": repetition,
-        "warmup": False,
-        "node_id": node_id,
-        "kinds_declared": False,
-        "imported": imported,
-        **run.identity.fields,
-        **run.identity.meaning,
-        "status": FAILED if failure else OK,
-        "reason": failure,
-        "placement": {"verdict": "unproved", "looks": 0, "threads": []},
-        **measured.fields,
-        "unavailable": {
-            "placement": NOT_OBSERVED,
-            "driver": NOT_IN_LOG,
-            "governor_read": NOT_IN_LOG,
-            **measured.unavailable,
-        },
-    }
+        logs.append((energy.digest, energy.path.name))
+        source |= {"energy_file": energy.path.name, "energy_digest": energy.digest}
+    measured = run_fields(log, energy or log)
+    return ImportedRun(
+        log.where, log.identity, measured, _failure(log, energy), source, NOT_IN_LOG, tuple(logs)
+    )
 
 
 NOT_IN_LOG = "not in the imported perf log"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from pinstudy.analysis.compare.conditions import Condition, Judgement
     from pinstudy.analysis.findings.effects import Cases
     from pinstudy.analysis.format.table import Table
+    from pinstudy.analysis.imports.runs import Imported
     from pinstudy.analysis.listing import ListedResults
     from pinstudy.analysis.results.sources import Results
 
@@ -459,23 +460,38 @@ def import_command() -> None:
     """Import results that were measured without pinstudy."""
 
 
+def _case_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add what tells the case of imported runs: files, options, their pattern, the node."""
+    options = (
+        click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path)),
+        _IMPORT_OUTPUT,
+        click.option("--app", help="The program."),
+        click.option("--threads", type=click.IntRange(min=1), metavar="N", help="Its threads."),
+        click.option(
+            "--mapping", help="Where its threads were: a name of `pinstudy mappings`, or yours."
+        ),
+        click.option("--build", help="Its build, such as libgomp."),
+        click.option("--size", help="Its problem size."),
+        click.option("--governor", help="The governor that was in force."),
+        click.option("--schedule", help="OMP_SCHEDULE."),
+        click.option("--wait-policy", help="OMP_WAIT_POLICY."),
+        click.option(
+            "--pattern",
+            metavar="PATTERN",
+            help="How the files are named, such as "
+            "'{app}_{threads}_{mapping}_{governor}_{repetition}.txt'.",
+        ),
+        click.option(
+            "--node", default="imported", show_default=True, help="The node they are from."
+        ),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
 @import_command.command("perf")
-@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
-@_IMPORT_OUTPUT
-@click.option("--app", help="The program.")
-@click.option("--threads", type=click.IntRange(min=1), metavar="N", help="Its threads.")
-@click.option("--mapping", help="Where its threads were: a name of `pinstudy mappings`, or yours.")
-@click.option("--build", help="Its build, such as libgomp.")
-@click.option("--size", help="Its problem size.")
-@click.option("--governor", help="The governor that was in force.")
-@click.option("--schedule", help="OMP_SCHEDULE.")
-@click.option("--wait-policy", help="OMP_WAIT_POLICY.")
-@click.option(
-    "--pattern",
-    metavar="PATTERN",
-    help="How the files are named, such as "
-    "'{app}_{threads}_{mapping}_{governor}_{repetition}.txt'.",
-)
+@_case_options
 @click.option(
     "--repeats",
     type=click.IntRange(min=2),
@@ -483,7 +499,6 @@ def import_command() -> None:
     help="N of -r N, where logs do not tell it.",
 )
 @click.option("--all-cpus", is_flag=True, help="The logs were made with -a, and do not tell it.")
-@click.option("--node", default="imported", show_default=True, help="The node they are from.")
 @JSON
 def perf(files: tuple[Path, ...], output: Path, as_json: bool, **options: str | int | None) -> None:
     """Import logs of perf stat: text, -x or -j, single runs or -r.
@@ -492,7 +507,38 @@ def perf(files: tuple[Path, ...], output: Path, as_json: bool, **options: str | 
     """
     from pinstudy.analysis.imports.perf import import_logs
 
-    imported = import_logs(files, output, options)
+    _say_imported(import_logs(files, output, options), output, as_json=as_json)
+
+
+@import_command.command("hyperfine")
+@_case_options
+@JSON
+def hyperfine(files: tuple[Path, ...], output: Path, as_json: bool, **options: str | int) -> None:
+    """Import files of hyperfine --export-json: each timed run is a run.
+
+    Parameters (-L mapping unpinned,pcores-pin) that are called as these options tell the case.
+    """
+    from pinstudy.analysis.imports.timings import import_timings
+
+    imported = import_timings("hyperfine", files, output, options)
+    _say_imported(imported, output, as_json=as_json)
+
+
+@import_command.command("benchmark")
+@_case_options
+@JSON
+def benchmark(files: tuple[Path, ...], output: Path, as_json: bool, **options: str | int) -> None:
+    """Import JSON of Google Benchmark: each repetition is a run.
+
+    The file tells the size (a benchmark's name) and, without --app, the program.
+    """
+    from pinstudy.analysis.imports.timings import import_timings
+
+    imported = import_timings("benchmark", files, output, options)
+    _say_imported(imported, output, as_json=as_json)
+
+
+def _say_imported(imported: Imported, output: Path, *, as_json: bool) -> None:
     if as_json:
         print_json({"results": str(output)} | asdict(imported))
         return

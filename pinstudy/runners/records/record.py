@@ -226,7 +226,7 @@ class Identity(Struct, kw_only=True):
     priority: str | None = None
     """inherited scheduling policy and nice value, if unusual: `nice 10`"""
     imported: Object | None = None
-    """of an [imported](import.md) log: `file`, `line`, `digest`, `energy_file`,
+    """of an [imported](import.md) log: `file`, `line` or `place`, `digest`, `energy_file`,
     `energy_digest`"""
 
 

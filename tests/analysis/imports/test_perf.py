@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pinstudy.analysis.imports.identity import Identifier
-from pinstudy.analysis.imports.perf import Imported, import_logs
+from pinstudy.analysis.imports.perf import import_logs
+from pinstudy.analysis.imports.runs import Imported
 from pinstudy.analysis.imports.summary_file import import_summaries
 from pinstudy.analysis.results.case import Case
 from pinstudy.analysis.results.sources import open_results
