@@ -1,13 +1,15 @@
-"""Times by hyperfine (`--export-json`) and by Google Benchmark (JSON) become records, a run each.
+"""Runs that hyperfine, Google Benchmark or likwid-perfctr timed become records.
 
-Forms: hyperfine src/benchmark/benchmark_result.rs; Google Benchmark src/json_reporter.cc.
+Forms: hyperfine src/benchmark/benchmark_result.rs (`--export-json`); Google Benchmark
+src/json_reporter.cc (JSON); likwid 5.2.2 likwid.lua, printOutput (`likwid-perfctr -O`).
 """
 
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 from typing import Annotated, Literal, TypeVar
 
@@ -21,8 +23,7 @@ from pinstudy.base.decoding import Amount, Count, Text, decoded
 from pinstudy.base.errors import UserError
 from pinstudy.base.reading import Reading, Unavailable
 from pinstudy.base.text import one_line, shown
-from pinstudy.runners.records.energy import FIELDS as DOMAINS
-from pinstudy.runners.records.energy import domain_fields, run_figures
+from pinstudy.runners.records.energy import DOMAINS, domain_fields, run_figures
 from pinstudy.runners.records.perf.counters import no_counters
 
 _File = TypeVar("_File")
@@ -71,7 +72,7 @@ class _GoogleBenchmark(Struct):
 class _Timed:
     """A run in a file: its place there, fields of its case, and what was measured.
 
-    `elapsed_s` is None for a run that has no time.
+    `elapsed_s` is None for a run that has no time; `joules` is its energy by domain.
     """
 
     path: Path
@@ -81,6 +82,7 @@ class _Timed:
     failure: str
     content: object
     max_rss_bytes: int | None = None
+    joules: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -154,6 +156,53 @@ def _google_benchmark(path: Path, given: Collection[str]) -> Iterator[_Timed]:
         )
 
 
+# Energy by likwid's names of events, in joules: those of Intel, then of AMD.
+_LIKWID_ENERGY = {
+    "PWR_PKG_ENERGY": "package",
+    "PWR_PP0_ENERGY": "core",
+    "PWR_PP1_ENERGY": "uncore",
+    "PWR_DRAM_ENERGY": "dram",
+    "RAPL_PKG_ENERGY": "package",
+}
+_LIKWID_TIME = "Runtime (RDTSC) [s]"
+_LIKWID_TABLE = re.compile(
+    r"TABLE,(?P<region>Region [^,]*,)?Group (?P<group>\d+) (?P<kind>[^,]+),.*"
+)
+
+
+def _likwid(path: Path, given: Collection[str]) -> Iterator[_Timed]:
+    """Yield the only run of a file: the tables of one group, a row an event, a column a CPU."""
+    del given
+    where, expected = one_line(str(path), None), "a file of `likwid-perfctr -O -o FILE`"
+    kind, groups, times_s, joules = "", set[str](), list[float](), dict[str, float]()
+    text = read_text(path, expected)
+    for number, line in enumerate(text.splitlines(), 1):
+        name, *cells = line.rstrip(",").split(",")
+        if table := _LIKWID_TABLE.fullmatch(line):
+            if table["region"]:
+                raise UserError(f"{where}:{number}: is of a region (-m); expected whole runs")
+            kind = table["kind"]
+            groups.add(table["group"])
+        elif name == "STRUCT":
+            kind = ""
+        elif kind in ("Raw", "Metric") and name == _LIKWID_TIME:
+            times_s += _numbers(cells)
+        elif kind == "Raw" and (domain := _LIKWID_ENERGY.get(name)):
+            # One CPU of each socket counts for it; the others have 0.
+            joules[domain] = sum(_numbers(cells))
+    if len(groups) > 1:
+        raise UserError(f"{where}: has {len(groups)} groups of events, each of a part of the run")
+    if not times_s:
+        raise UserError(f"{where}: has no run time; expected {expected}")
+    yield _Timed(path, "tables", {}, max(times_s), "", text, joules=joules)
+
+
+def _numbers(cells: Sequence[str]) -> list[float]:
+    """Return the numbers of a row; names of counters and `-`, not a number, are left out."""
+    return [float(cell) for cell in cells if _NUMBER.fullmatch(cell)]
+
+
+_NUMBER = re.compile(r"\d{1,20}(?:\.\d{1,20})?(?:e[+-]\d{1,2})?")
 _MEANS = "in the imported hyperfine file for all runs together only"
 _TOOLS = {
     "hyperfine": _Tool(
@@ -162,13 +211,14 @@ _TOOLS = {
         {"user_s": _MEANS, "system_s": _MEANS},
     ),
     "benchmark": _Tool("Google Benchmark", _google_benchmark, {}),
+    "likwid": _Tool("likwid-perfctr", _likwid, {}),
 }
 
 
 def import_timings(
     tool: str, files: Sequence[Path], into: Path, options: Mapping[str, str | int | None]
 ) -> Imported:
-    """Read files of a tool, `hyperfine` or `benchmark`, into a results folder.
+    """Read files of a tool, `hyperfine`, `benchmark` or `likwid`, into a results folder.
 
     `options` are those of the command by name: fields of the case, `pattern` and `node`. All files
     are read before anything is written. Raises UserError, with file and place, for what cannot be
@@ -213,8 +263,9 @@ def _measured(run: _Timed, missing: str, reasons: Mapping[str, str]) -> Reading:
         for name in ("elapsed_s", "user_s", "system_s", "max_rss_bytes")
         if name not in fields
     }
-    energy = domain_fields({}, dict.fromkeys(DOMAINS, missing), 0.0, "")
-    energy |= run_figures(energy, 0.0, Unavailable(missing))
+    unknown = dict.fromkeys(set(DOMAINS) - set(run.joules), missing)
+    energy = domain_fields(run.joules, unknown, run.elapsed_s or 0.0, "likwid")
+    energy |= run_figures(energy, run.elapsed_s or 0.0, Unavailable(missing))
     return Reading(fields, absent) | no_counters(missing) | energy
 
 

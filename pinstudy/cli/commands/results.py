@@ -538,6 +538,20 @@ def benchmark(files: tuple[Path, ...], output: Path, as_json: bool, **options: s
     _say_imported(imported, output, as_json=as_json)
 
 
+@import_command.command("likwid")
+@_case_options
+@JSON
+def likwid(files: tuple[Path, ...], output: Path, as_json: bool, **options: str | int) -> None:
+    """Import files of likwid-perfctr -O: time and energy of a run each.
+
+    They do not tell what was run where: say it for all, or let their names tell it.
+    """
+    from pinstudy.analysis.imports.timings import import_timings
+
+    imported = import_timings("likwid", files, output, options)
+    _say_imported(imported, output, as_json=as_json)
+
+
 def _say_imported(imported: Imported, output: Path, *, as_json: bool) -> None:
     if as_json:
         print_json({"results": str(output)} | asdict(imported))

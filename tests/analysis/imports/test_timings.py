@@ -1,4 +1,4 @@
-"""Times by hyperfine and Google Benchmark become records: a run each, with what is not known."""
+"""Runs by hyperfine, Google Benchmark and likwid become records, with what is not known."""
 
 from __future__ import annotations
 
@@ -161,9 +161,64 @@ def test_what_cannot_be_imported_is_told_in_a_line_and_nothing_is_written(
     assert not (tmp_path / "results").exists()
 
 
+# As likwid 5.2.2 prints it (likwid.lua, printOutput), on two sockets.
+LIKWID = """\
+STRUCT,Info,3,,,
+CPU name:,Intel(R) Xeon(R) Silver 4116 CPU @ 2.10GHz,,,,
+CPU type:,Intel Skylake SP processor,,,,
+CPU clock:,2.1 GHz,,,,
+TABLE,Group 1 Raw,ENERGY,4,,
+Event,Counter,HWThread 0,HWThread 1,HWThread 12,
+INSTR_RETIRED_ANY,FIXC0,207000000,208000000,-,
+PWR_PKG_ENERGY,PWR0,61.25,0,40.5,
+PWR_DRAM_ENERGY,PWR3,4.5,0,1.250000e+00,
+TABLE,Group 1 Raw STAT,ENERGY,3,,
+Event,Counter,Sum,Min,Max,Avg
+PWR_PKG_ENERGY STAT,PWR0,101.75,0,61.25,33.9167
+TABLE,Group 1 Metric,ENERGY,2,,
+Metric,HWThread 0,HWThread 1,HWThread 12,,
+Runtime (RDTSC) [s],2.0150,2.0150,2.0150,,
+Energy [J],61.25,0,40.5,,
+"""
+
+
+def bring_likwid(folder: Path, text: str) -> Path:
+    file = folder / "solve_1.csv"
+    file.write_text(text)
+    options = OPTIONS | {"mapping": "unpinned", "pattern": "{any}_{repetition}.csv"}
+    import_timings("likwid", [file], folder / "results", options)
+    return folder / "results"
+
+
+def test_a_file_of_likwid_has_a_runs_time_and_the_energy_of_all_sockets(tmp_path: Path) -> None:
+    (run,) = records(bring_likwid(tmp_path, LIKWID))
+
+    assert run["elapsed_s"] == run["energy_window_s"] == 2.015
+    assert run["energy_source"] == "likwid"
+    assert (run["energy_pkg_j"], run["energy_dram_j"]) == (61.25 + 40.5, 5.75)
+    assert run["power_pkg_w"] == pytest.approx(101.75 / 2.015)
+    assert run["edp_js"] == pytest.approx(101.75 * 2.015)
+    why = "not in the imported likwid-perfctr file"
+    assert {run["unavailable"][name] for name in ("energy_core_j", "migrations", "user_s")} == {why}
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("Hello world\n", "has no run time; expected a file of `likwid-perfctr -O -o FILE`"),
+        (LIKWID.replace("Group 1 Metric", "Group 2 Metric"), "has 2 groups of events, each of a"),
+        (LIKWID.replace("TABLE,", "TABLE,Region solve,"), "solve_1.csv:5: is of a region (-m)"),
+    ],
+)
+def test_likwids_parts_of_runs_are_refused(tmp_path: Path, text: str, problem: str) -> None:
+    with pytest.raises(UserError) as refused:
+        bring_likwid(tmp_path, text)
+    assert problem in str(refused.value)
+
+
 def test_the_same_file_counts_once(tmp_path: Path) -> None:
     bring(tmp_path, "hyperfine", HYPERFINE, **OPTIONS)
-    with pytest.raises(UserError, match="the same log as .*, which is imported; a run"):
+    with pytest.raises(UserError, match=r"the same log as .*, which is imported; a run"):
         bring(tmp_path, "hyperfine", HYPERFINE, **OPTIONS)
 
 

@@ -254,7 +254,7 @@ def test_imported_runs_are_not_called_measured_by_pinstudy(tmp_path: Path) -> No
 
     page = page_of(folder)
 
-    assert "imported from logs of perf stat" in page.of("method")
+    assert "imported from logs" in page.of("method")
     assert "CPU mask" not in page.of("method")
     assert "bin/pinstudy run" not in page.of("again")
     assert f"bin/pinstudy report '{folder}'." in page.of("again").replace(" .", ".")
