@@ -6,9 +6,11 @@ a defect of pinstudy; so is a number that no such input means (AssertionError).
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import math
+import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -17,11 +19,13 @@ from typing import Any
 
 from pinstudy.analysis.affinity.c2c import read_c2c
 from pinstudy.analysis.imports.perf_log import read_log
+from pinstudy.analysis.imports.timings import import_timings
 from pinstudy.analysis.latency.reading import read_latency
 from pinstudy.analysis.records.runs import read_runs
 from pinstudy.analysis.results.card_file import read_card
 from pinstudy.analysis.results.summaries import FILE as SUMMARIES
 from pinstudy.analysis.results.summaries import read_summaries
+from pinstudy.analysis.trace import trace_events
 from pinstudy.base.channel import ChannelError
 from pinstudy.base.cpulist import MAX_CPU, format_cpulist, parse_cpulist
 from pinstudy.base.errors import ConfigError, UserError
@@ -55,8 +59,11 @@ from pinstudy.runners.node.discovery import read_topology
 from pinstudy.runners.node.power import read_power_limits
 from pinstudy.runners.records.perf.output import parse_perf_output
 from pinstudy.runners.records.perf.scaling import undo_scaling
+from pinstudy.runners.records.trace_file import packed, unpacked
 from pinstudy.runners.settings.journal import STUDY, Journal
 from pinstudy.runners.vm.guest import read_observation
+from tests.analysis.imports.test_timings import BENCHMARK, HYPERFINE, LIKWID
+from tests.analysis.test_trace import FILE as TRACE
 from tests.fuzz.scenes import APP, SCENES, SITE
 from tests.fuzz.scenes import STUDY as STUDY_TEXT
 from tests.runners.advise.programs import elf
@@ -122,6 +129,19 @@ def _perf_output(data: bytes) -> None:
         assert not any(count.running_ns < 0 for count in raw.counts)
     joules, _ = read_joules(data.decode(errors="replace"))
     _finite(joules.values(), 0)
+
+
+def _imports(tool: str) -> Callable[[Path], object]:
+    """Return what imports a file of a tool into a folder, which is removed."""
+
+    def target(path: Path) -> object:
+        into = path.with_suffix(".results")
+        shutil.rmtree(into, ignore_errors=True)
+        options: dict[str, str | int | None] = {"app": "lu", "threads": 1}
+        options |= {} if tool == "hyperfine" else {"mapping": "m"}
+        return import_timings(tool, [path], into, options)
+
+    return target
 
 
 def _samples(data: bytes) -> None:
@@ -281,6 +301,13 @@ def targets(folder: Path) -> Mapping[str, Target]:
         ),
         "perf-output": Target(_perf_output, _read("perf")),
         "perf-log": Target(_in_file(folder / "log", _log), _read("perf_logs")),
+        "trace": Target(
+            _refusing(ValueError)(lambda data: trace_events(unpacked(gzip.compress(data)))),
+            lambda: [gzip.decompress(packed(TRACE))],
+        ),
+        "hyperfine": Target(_in_file(folder / "h.json", _imports("hyperfine")), _json(HYPERFINE)),
+        "benchmark": Target(_in_file(folder / "b.json", _imports("benchmark")), _json(BENCHMARK)),
+        "likwid": Target(_in_file(folder / "likwid.csv", _imports("likwid")), _texts(LIKWID)),
         "c2c-samples": Target(_refusing(NotUnderstoodError)(_samples), _read("c2c")),
         "c2c-file": Target(
             _in_file(

@@ -16,7 +16,7 @@ from tests.fuzz.parsers import Target, targets
 NAMES = (
     "study", "app", "site", "mappings", "perf-output", "perf-log", "c2c-samples", "c2c-file",
     "records", "summaries", "card", "latency", "submission", "attempt", "batch-answers", "journal",
-    "guest", "short-texts", "node-files", "programs",
+    "guest", "short-texts", "node-files", "programs", "hyperfine", "benchmark", "likwid", "trace",
 )  # fmt: skip
 # They take some milliseconds.
 LIMIT_S = 20.0

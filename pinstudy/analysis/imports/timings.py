@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePath
 from typing import Annotated, Literal, TypeVar
 
@@ -243,11 +243,14 @@ def _imported(run: _Timed, tool: _Tool, identifier: Identifier) -> ImportedRun:
     digest = hashlib.sha256(content).hexdigest()[:16]
     name = run.path.name
     missing = f"not in the imported {tool.name} file"
+    failure = run.failure
+    if run.elapsed_s == 0:
+        run, failure = replace(run, elapsed_s=None), "its time is 0: it is too short for the tool"
     return ImportedRun(
         _where(run),
         identifier.identify(run.path, run.told),
         _measured(run, missing, tool.missing),
-        run.failure,
+        failure,
         {"file": name, "place": run.place, "digest": digest},
         missing,
         ((digest, name),),

@@ -101,11 +101,10 @@ class LookLog:
             return None
         began_ns, ended_ns = window_ns
         ranks = any(thread.team for thread in seen)
-        # A look may come before the program's parent notes its start.
-        first_s = min(thread.looks[0].at_s for thread in seen)
-        origin_s = min(first_s, began_ns / 1e9) if began_ns else first_s
+        origin_s = began_ns / 1e9 if began_ns else min(thread.looks[0].at_s for thread in seen)
 
         def since(at_s: float) -> int:
+            # A look may come before the program's parent notes its start.
             return max(0, round((at_s - origin_s) * 1e6))
 
         return TraceFile(

@@ -108,6 +108,13 @@ def test_each_repetition_of_google_benchmark_is_a_record_and_aggregates_are_none
     assert case.stats["elapsed_s"].mean == pytest.approx((0.016 + 0.0185) / 2)
 
 
+def test_a_run_without_length_is_a_failed_one(tmp_path: Path) -> None:
+    content = {"results": [result("unpinned", [0.0, 0.5])]}
+    short, run = records(bring(tmp_path, "hyperfine", content, **OPTIONS))
+    assert (short["status"], "elapsed_s" in short) == ("failed", False)
+    assert (run["status"], run["elapsed_s"]) == ("ok", 0.5)
+
+
 def test_an_error_in_a_benchmark_is_a_failed_run_without_a_time(tmp_path: Path) -> None:
     bad = repetition(0, 0.0, error_occurred=True, error_message="no input", iterations=0)
     (run,) = records(
