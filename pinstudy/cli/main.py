@@ -42,6 +42,7 @@ GROUPS = {
         "trace": "results",
         "report": "results",
         "compare": "results",
+        "history": "history",
         "card": "results",
         "artifact": "artifact",
         "import": "results",

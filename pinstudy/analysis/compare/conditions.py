@@ -156,7 +156,7 @@ def _against_baselines(
             comparison.outcome if comparison else NOT_COMPARED,
             comparison.difference if comparison else None,
         )
-        for name, table in zip(_short_names(keys), answer.tables, strict=True)
+        for name, table in zip(short_names(keys), answer.tables, strict=True)
         for objective in condition.objectives_of(table)
         for case in table.cases
         if not (case.is_baseline or case.summary.was_skipped)
@@ -168,7 +168,7 @@ def _side_by_side(condition: Condition, both: SideBySide) -> list[JudgedCase]:
     """Return the cases of both results, as `compare` matches them, and tables of one by title."""
     condition.check_objective([*OBJECTIVES, *both.objectives])
     pairs = [pair for pair in both.pairs if pair.objective in condition.objectives_of(pair.b)]
-    names = _short_names([pair.b.key for pair in pairs])
+    names = short_names([pair.b.key for pair in pairs])
     cases = [
         JudgedCase(
             f"{name} {row.case.label}",
@@ -187,7 +187,7 @@ def _side_by_side(condition: Condition, both: SideBySide) -> list[JudgedCase]:
     return [*cases, *(JudgedCase(title, "", objective, NOT_COMPARED) for title in alone)]
 
 
-def _short_names(keys: Sequence[TableKey]) -> list[str]:
+def short_names(keys: Sequence[TableKey]) -> list[str]:
     """Return the names of tables: program and team, and in what else the tables differ."""
     varying = [
         name

@@ -89,6 +89,23 @@ NOT_TRIMMED = f"typical values (fewer than {MIN_TRIMMED} runs: nothing is trimme
 TOO_WIDE = "too wide to tell"
 LOADED = "{tool} is loaded into one of both, and its start is in the numbers"
 
+# One study over time.
+NO_SUCH_CASE = "not in these results"
+NO_VALUE = "no {of} that can be in a ratio"
+FROM_TO = "{fact}: {a} to {b}"
+CHANGED = "{fact}: {changes}"
+NOTHING_CHANGED = "no recorded fact changed"
+BEFORE_NEWEST = "changed before the newest: {facts}"
+NO_CHANGE_POINT = "none in {cases} over {results}"
+FALSE_ALARMS = (
+    "where nothing changes and results scatter normally, 1 history in 20 has any of these, at most",
+    "what changed at the same place need not be the cause",
+)
+CHANGE_LINE = "{case} {change} % from {day} ({facts})"
+SERIES_CELLS = (
+    "median; behind ± half of its 95 % interval in %; * first value of a new level",
+)
+
 # Figures.
 NOT_MEASURED = "Not measured: {field}: {why}."
 

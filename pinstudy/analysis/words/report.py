@@ -59,6 +59,11 @@ HOLLOW = "Hollow marks are undecided."
 COMPRESSED = "The axis is compressed away from 0."
 CUT = "An arrow is an interval that goes on beyond the edge."
 WITHOUT_INTERVAL = "A mark without a line has no measured spread."
+HISTORY = (
+    "A mark is the median of a case in one of the results, with a 95 % interval, against its first "
+    "level; a line is a level. Dashed: change points, with what else changed there."
+)
+NO_FACT = "nothing recorded"
 NOTHING_COMPARED = "no case is compared in {noun} with a baseline"
 NOTHING_THERE = "Not drawn: {count} in which nothing is compared."
 # What marks say when they are pointed at.

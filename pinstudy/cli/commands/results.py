@@ -156,7 +156,7 @@ def verdict_command(
     from pinstudy.configs.values import share_option
 
     share = share_option("--margin", margin)
-    asked = _conditions(conditions, against)
+    asked = conditions_of(conditions, against)
     earlier = open_results(against) if against is not None else None
     answers, judgements = [], []
     # The cases of one of the results are matched with those of the others.
@@ -194,7 +194,7 @@ def verdict_command(
         print_json([*answers, *together])
     elif tables:
         say(f"\n{render(tables, style).rstrip()}")
-    _end_by(judgements, to_stderr=as_json or style != "text")
+    end_by(judgements, to_stderr=as_json or style != "text")
 
 
 def _of_all_nodes(
@@ -208,7 +208,7 @@ def _of_all_nodes(
     return all_nodes_data(found), all_nodes_tables(found)
 
 
-def _conditions(texts: Sequence[str], against: str | None) -> list[Condition]:
+def conditions_of(texts: Sequence[str], against: str | None = None) -> list[Condition]:
     """Return the conditions of --fail-if; raises UserError for what is none."""
     if texts:
         from pinstudy.analysis.compare.conditions import condition_of
@@ -221,7 +221,7 @@ def _conditions(texts: Sequence[str], against: str | None) -> list[Condition]:
     return []
 
 
-def _end_by(judgements: Sequence[Judgement], *, to_stderr: bool) -> None:
+def end_by(judgements: Sequence[Judgement], *, to_stderr: bool) -> None:
     """Print what failed; exit with FAILED where anything did.
 
     Raises StudyError where a condition was put to no case.

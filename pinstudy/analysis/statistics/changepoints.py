@@ -1,0 +1,163 @@
+"""Change points: where the level of a series of results changed, and its newest value against it.
+
+A value stands for a whole results folder, so the scatter between folders (boots, days) is in the
+test, and more runs within a folder do not hide it. Segments are found by circular binary
+segmentation (Olshen, Venkatraman, Lucito and Wigler, "Circular binary segmentation for the analysis
+of array-based DNA copy number data", 2004): a stretch against the rest, so that a change that was
+taken back is found as well. Each stretch is a two-sample t-test with Bonferroni's correction over
+all stretches (Worsley, "On the likelihood ratio test for a shift in location of normal
+populations", 1979) and Holm's over series: of histories in which nothing changed at most one in
+twenty has any change point, where values scatter normally. Permutations of results would need no
+normal scatter, but eight results at least, and ten where two are after the change.
+
+A single value is no level: a day on which the node was busy looks the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from pinstudy.analysis.statistics.decision import ALPHA, holm
+from pinstudy.analysis.statistics.difference import ROUNDING, Difference
+
+Array = NDArray[np.float64]
+
+# The fewest values of a level, and of a series that may have two of them.
+LEAST = 2
+MIN_SERIES = 2 * LEAST
+
+
+@dataclass(frozen=True)
+class ChangePoint:
+    """A new level from the value at `position` on; `p` is corrected for stretches and series.
+
+    `difference` is that of the levels after and before, in logarithms.
+    """
+
+    position: int
+    difference: Difference
+    p: float
+
+
+@dataclass(frozen=True)
+class _Stretch:
+    """The values from `start` to before `end`, and the p-value of "they are as those around"."""
+
+    start: int
+    end: int
+    p: float
+
+
+def change_points(family: Sequence[Array]) -> list[list[ChangePoint]]:
+    """Return the change points of each series; all series are tested together.
+
+    A series has the logarithms of its values in their order. Fewer than four have none.
+    """
+    stretches = [_best_stretch(logs) for logs in family]
+    counts = [_stretches(len(logs))[2] for logs in family]
+    tested = [at for at, count in enumerate(counts) if count]
+    p_values = [min(1.0, counts[at] * stretches[at].p) for at in tested]
+    corrected = dict(zip(tested, holm(p_values), strict=True))
+    found: list[list[ChangePoint]] = []
+    for at, logs in enumerate(family):
+        starts: dict[int, float] = {}
+        if corrected.get(at, 1.0) <= ALPHA:
+            stretch = stretches[at]
+            starts = _split(logs, stretch, corrected[at], counts[at] * len(tested))
+        found.append(list(_differences(logs, starts)))
+    return found
+
+
+def newest_difference(logs: Array, before: Sequence[ChangePoint]) -> Difference | None:
+    """Return how the last of the values differs from the level before it.
+
+    `before` are the change points of the values without the last. The error has the scatter of all
+    values around their levels. None where fewer than two values are around one level.
+    """
+    earlier = logs[:-1]
+    starts = [point.position for point in before]
+    df = len(earlier) - len(starts) - 1
+    if df < 1:
+        return None
+    level = earlier[starts[-1] :] if starts else earlier
+    variance = _variance(earlier, starts) * (1 + 1 / len(level))
+    log_ratio = float(logs[-1] - level.mean())
+    return Difference(log_ratio, variance**0.5, df, len(logs), False, "typical", units=len(logs))
+
+
+def levels(logs: Array, points: Sequence[ChangePoint]) -> list[tuple[int, int, float]]:
+    """Return where each level begins and ends (not included), and the mean of its logarithms."""
+    ends = [0, *(point.position for point in points), len(logs)]
+    return [(a, b, float(logs[a:b].mean())) for a, b in pairwise(ends) if b > a]
+
+
+def _split(logs: Array, stretch: _Stretch, p: float, tests: int) -> dict[int, float]:
+    """Return where levels begin, with p-values; `tests` are all those of the family.
+
+    Within segments every test of the family counts again, however few a segment has.
+    """
+    starts = {at: p for at in (stretch.start, stretch.end) if 0 < at < len(logs)}
+    for first, last in pairwise([0, *sorted(starts), len(logs)]):
+        part = logs[first:last]
+        inner = _best_stretch(part)
+        if (p_inner := tests * inner.p) <= ALPHA:
+            inside = _split(part, inner, p_inner, tests)
+            starts |= {first + at: p for at, p in inside.items()}
+    return starts
+
+
+def _stretches(n: int) -> tuple[NDArray[np.intp], NDArray[np.intp], int]:
+    """Return the first and the last + 1 of each stretch that leaves two values or none beside it.
+
+    Those that end with the series stand for those that begin with it, of which they are the rest.
+    """
+    first, last = np.triu_indices(n + 1, LEAST)
+    usable = (first >= LEAST) & ((last <= n - LEAST) | (last == n))
+    return first[usable], last[usable], int(usable.sum())
+
+
+def _best_stretch(logs: Array) -> _Stretch:
+    """Return the stretch that differs most from the rest, with its uncorrected p-value."""
+    n = len(logs)
+    first, last, count = _stretches(n)
+    if not count:
+        return _Stretch(0, n, 1.0)
+    away = logs - logs.mean()
+    sums = np.concatenate(([0.0], np.cumsum(away)))
+    inside = last - first
+    # The sum of squares between both groups; what it leaves of all squares is within them.
+    between = (sums[last] - sums[first]) ** 2 * n / (inside * (n - inside))
+    best = int(np.argmax(between))
+    within = (float(away @ away) - float(between[best])) / (n - 2)
+    start, end = int(first[best]), int(last[best])
+    if within <= ROUNDING**2:
+        return _Stretch(start, end, 1.0)
+    t = (float(between[best]) / within) ** 0.5
+    return _Stretch(start, end, float(2 * special.stdtr(n - 2, -t)))
+
+
+def _differences(logs: Array, starts: dict[int, float]) -> Iterator[ChangePoint]:
+    """Yield the change points; the error is that of the values around all levels together."""
+    positions = sorted(starts)
+    df = len(logs) - len(positions) - 1
+    variance = _variance(logs, positions)
+    for at, (old, new) in zip(positions, pairwise(np.split(logs, positions)), strict=True):
+        error = (variance * (1 / len(old) + 1 / len(new))) ** 0.5
+        log_ratio = float(new.mean() - old.mean())
+        n = min(len(old), len(new))
+        difference = Difference(log_ratio, error, df, n, False, "typical", units=len(logs))
+        yield ChangePoint(at, difference, starts[at])
+
+
+def _variance(logs: Array, starts: Sequence[int]) -> float:
+    """Return the variance of values around the levels that begin there; 0 where it is rounding."""
+    parts = np.split(logs, starts)
+    squares = sum(float(np.sum((part - part.mean()) ** 2)) for part in parts)
+    variance = squares / (len(logs) - len(parts))
+    return variance if variance > ROUNDING**2 else 0.0
