@@ -13,7 +13,7 @@ from functools import partial
 import click
 
 from benchmarks.lib.tables import table
-from benchmarks.noise import orders, races, shapes, simulate
+from benchmarks.noise import histories, orders, races, shapes, simulate
 from benchmarks.noise.simulate import CANDIDATES, Pair, Truth, grid
 
 SEED = 20
@@ -248,6 +248,11 @@ def told_carry_over(studies: int) -> Rows:
             ]
 
 
+def histories_of(rows: Callable[..., Rows], studies: int) -> Rows:
+    """Yield the rows of a table of histories."""
+    yield from rows(max(studies // FEWER, 1), SEED, percent)
+
+
 SEARCHES = (
     "noise",
     *(f"{cases} cases, {limit}" for limit in races.LIMITS for cases in races.CASES),
@@ -328,6 +333,22 @@ TABLES: dict[str, tuple[str, Sequence[str], Callable[[int], Iterable[Sequence[st
     "races": (
         "Searches, in per cent: gains told where there is none / told gains of which the size is "
         "true / a gain of 5 % found", SEARCHES, searches,
+    ),
+    "history-alarms": (
+        f"Histories of {histories.CASES} cases without a change, in per cent: with a change point "
+        "/ with a newest result called better or worse",
+        ("days", *(f"{count} results" for count in histories.RESULTS)),
+        partial(histories_of, histories.alarms),
+    ),
+    "history-power": (
+        "Histories in which 3 % more time is found, in per cent: of the only case / of one of ten; "
+        "10 runs with noise of 1 %, and between days",
+        ("before", "after", *(f"{100 * sd:g} %" for sd in histories.BETWEEN)),
+        partial(histories_of, histories.power),
+    ),
+    "history-looks": (
+        "Years without a change in which one of the weekly looks has a change point, in per cent",
+        ("days", "any look"), partial(histories_of, histories.looks),
     ),
 }  # fmt: skip
 

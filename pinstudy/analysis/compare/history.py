@@ -151,10 +151,8 @@ def open_history(
     UserError for results without runs, of a race, of several studies or nodes, with runs in common,
     and for fewer than two.
     """
-    sources = dict.fromkeys(
-        str(Path(source).resolve()) for folder in folders for source in _below(folder)
-    )
-    opened = [open_results(source) for source in sources]
+    sources = {Path(source).resolve(): source for folder in folders for source in _below(folder)}
+    opened = [open_results(source) for source in sources.values()]
     for results in opened:
         if results.runs is None:
             raise UserError(f"{results.name}: holds means without runs; a history needs records")
@@ -207,7 +205,9 @@ def _only(
 def _entry(results: Results) -> Entry:
     assert results.runs is not None
     if results.runs.raced:
-        raise UserError(f"{results.name}: its cases raced; a history needs a study that repeats all")
+        raise UserError(
+            f"{results.name}: its cases raced; a history needs a study that repeats all"
+        )
     first = results.runs.frame["started_s"].min()
     try:
         started = datetime.fromtimestamp(float(first), timezone.utc)
@@ -225,8 +225,8 @@ def _check_apart(entries: Sequence[Entry]) -> None:
         runs = set(zip(frame["case_id"].astype(str), frame["started_s"], strict=True))
         for run in runs.intersection(first_with):
             raise UserError(
-                f"{entry.results.name}: holds runs of {first_with[run]}, too; name one of both, and "
-                f"begin anew each time, by `{PINSTUDY} run STUDY --fresh` or --results DIR"
+                f"{entry.results.name}: holds runs of {first_with[run]}, too; name one of both, "
+                f"and begin anew each time, by `{PINSTUDY} run STUDY --fresh` or --results DIR"
             )
         first_with |= dict.fromkeys(runs, entry.results.name)
 
@@ -239,10 +239,12 @@ def with_series(history: History, objective: str = "") -> History:
     an objective that no case has.
     """
     condition = Condition("", NOT_COMPARED, objective=objective)
-    known = [name for entry in history.entries for t in entry.answer.tables for name in t.objectives]
+    known = [
+        name for entry in history.entries for t in entry.answer.tables for name in t.objectives
+    ]
     condition.check_objective(known)
     series = list(_series(history.entries, condition))
-    found = change_points([line.logs for line in series])
+    found = change_points([line.logs for line in series], [line.at for line in series])
     return replace(
         history,
         series=tuple(
@@ -255,7 +257,7 @@ def with_series(history: History, objective: str = "") -> History:
 def _series(entries: Sequence[Entry], condition: Condition) -> Iterator[Series]:
     newest: dict[str, tuple[TableFindings, CaseFinding]] = {}
     for entry in reversed(entries):
-        newest = entry.cases | newest
+        newest = {**entry.cases, **newest}
     names = short_names([table.key for table, _ in newest.values()])
     for name, (case_id, (table, case)) in zip(names, newest.items(), strict=True):
         for objective in condition.objectives_of(table):
@@ -286,6 +288,13 @@ def _value(entry: Entry, case_id: str, objective: Objective) -> Sample | str:
     same = (mine for mine in case.samples if getattr(mine, "identity", "") == objective.identity)
     sample = next((case.samples[mine] for mine in same), None)
     return sample if sample and sample.centre > 0 else words.NO_VALUE.format(of=objective.short)
+
+
+def labels_in(series: Sequence[Series]) -> list[str]:
+    """Return the labels of series, without the settings where all share them."""
+    heads, breaks, settings = zip(*(line.label.rpartition(" (") for line in series), strict=True)
+    is_shared = all(breaks) and len(set(settings)) == 1
+    return list(heads) if is_shared else [line.label for line in series]
 
 
 def _change(entries: Sequence[Entry], series: Series, point: ChangePoint) -> Change:
@@ -342,7 +351,9 @@ def judge_newest(condition: Condition, history: History) -> Judgement:
     series = with_series(history, condition.objective).series
     last = len(history.entries) - 1
     has_newest = [line for line in series if line.at[-1] == last]
-    before = change_points([line.logs[:-1] for line in has_newest])
+    before = change_points(
+        [line.logs[:-1] for line in has_newest], [line.at[:-1] for line in has_newest]
+    )
     differences = {
         (line.case_id, line.objective): difference
         for line, points in zip(has_newest, before, strict=True)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from pinstudy.analysis.compare.history import Change, Entry, History, Series
+from pinstudy.analysis.compare.history import Change, Entry, History, Series, labels_in
 from pinstudy.analysis.format.numbers import (
     NOTHING,
     decimals_left,
@@ -115,7 +115,7 @@ def _series_table(entries: Sequence[Entry], series: Sequence[Series]) -> Table:
         first.objective, (sample.median for line in series for sample in line.samples)
     )
     notes = Notes()
-    columns = [line.label.replace(" ", "\u00a0") for line in series]
+    labels = labels_in(series)
     cells = tuple(
         (
             str(at + 1),
@@ -127,7 +127,7 @@ def _series_table(entries: Sequence[Entry], series: Sequence[Series]) -> Table:
     return Table(
         f"{first.title}: {first.objective.noun}, median"
         + (f" in {first.objective.unit}" if first.objective.unit else ""),
-        (Column("#"), Column("day", right=False), *map(Column, columns)),
+        (Column("#"), Column("day", right=False), *map(Column, labels)),
         cells,
         (*notes.listed(), *(("", note) for note in words.SERIES_CELLS)),
         tuple(row for line in series for row in _points(entries, line)),
@@ -166,7 +166,9 @@ def history_data(history: History) -> dict[str, Any]:
                 "objective": line.objective.short,
                 "unit": line.objective.unit,
                 "points": list(_points(history.entries, line)),
-                "absent": {history.entries[at].results.name: why for at, why in line.absent.items()},
+                "absent": {
+                    history.entries[at].results.name: why for at, why in line.absent.items()
+                },
                 "change_points": [_change_data(history.entries, change) for change in line.changes],
             }
             for line in history.series

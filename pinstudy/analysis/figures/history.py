@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from pinstudy.analysis.compare.history import Entry, History, Series
+from pinstudy.analysis.compare.history import Entry, History, Series, labels_in
 from pinstudy.analysis.compare.history_tables import changed_lines
 from pinstudy.analysis.figures.drawing import Drawing, sentences, slug
 from pinstudy.analysis.figures.many_cards import check_figure
@@ -40,7 +40,7 @@ from pinstudy.base.text import plural
 
 TITLE = "Results over time"
 # Inches: a panel, its heading, the gap between panels, the axis below, and labels at the left.
-_PANEL, _HEAD, _GAP, _AXIS, _LEFT, _RIGHT = 1.9, 0.34, 0.16, 0.62, 0.62, 0.12
+_PANEL, _HEAD, _GAP, _AXIS, _LEFT, _RIGHT = 1.9, 0.36, 0.16, 0.4, 0.62, 0.12
 # Cases of one result stand beside each other over this part of the way to the next.
 _DODGE = 0.5
 _MAX_DAYS = 12
@@ -68,7 +68,9 @@ def write_history(history: History, path: Path) -> list[Path]:
 def draw_history(history: History, series: Sequence[Series], layout: Layout = SCREEN) -> Drawing:
     """Draw the series of a program, a panel a table and objective."""
     panels = grouped(series, lambda line: (line.title, line.objective))
-    looks = mapping_looks(line.label.partition(" ")[2] for line in series)
+    # The same mapping may be of several tables, in rows of other numbers.
+    names = [label.partition(" ")[2] for label in labels_in(series)]
+    looks = mapping_looks(names)
     entries = [
         entry(name, marker_style(marker, 4, colour, colour))
         for name, (colour, marker) in looks.items()
@@ -85,7 +87,8 @@ def draw_history(history: History, series: Sequence[Series], layout: Layout = SC
         low = height - top - (number + 1) * (_HEAD + _PANEL) - number * _GAP
         inside = (_LEFT / width, low / height, 1 - (_LEFT + _RIGHT) / width, _PANEL / height)
         axes = figure.add_axes(inside)
-        tooltips |= _draw_panel(axes, history.entries, panel, looks)
+        named = {line.label: looks[name] for line, name in zip(series, names, strict=True)}
+        tooltips |= _draw_panel(axes, history.entries, panel, named)
         heading = f"{panel[0].title}: {panel[0].objective.noun}"
         axes.set_title(shortened(heading, width - _LEFT - _RIGHT), pad=15)
         if number == len(panels) - 1:
@@ -109,7 +112,7 @@ def _draw_panel(
     offsets = (np.arange(len(series)) + 0.5) / len(series) * _DODGE - _DODGE / 2
     places: dict[tuple[int, int], dict[str, None]] = {}
     for number, (line, offset) in enumerate(zip(series, offsets, strict=True)):
-        colour, marker = looks[line.label.partition(" ")[2]]
+        colour, marker = looks[line.label]
         first = line.levels[0][2]
         x = np.array(line.at) + offset
         y = [100 * (sample.median / first - 1) for sample in line.samples]
@@ -128,8 +131,8 @@ def _draw_panel(
             share = 100 * (level / first - 1)
             axes.hlines(share, x[begin] - 0.2, x[end - 1] + 0.2, color=colour, linewidth=0.9)
         for change in line.changes:
-            facts = (fact.partition(":")[0] for fact in change.facts)
-            places.setdefault((change.before, change.after), {}).update(dict.fromkeys(facts))
+            names = dict.fromkeys(fact.partition(":")[0] for fact in change.facts)
+            places.setdefault((change.before, change.after), {}).update(names)
     for (before, after), facts in places.items():
         axes.axvline((before + after) / 2, color=BLACK, linewidth=0.8, linestyle="--", zorder=1)
         text = shortened(", ".join(facts) or words.NO_FACT, _CHANGE_IN, 6.5)

@@ -7,8 +7,13 @@ of array-based DNA copy number data", 2004): a stretch against the rest, so that
 taken back is found as well. Each stretch is a two-sample t-test with Bonferroni's correction over
 all stretches (Worsley, "On the likelihood ratio test for a shift in location of normal
 populations", 1979) and Holm's over series: of histories in which nothing changed at most one in
-twenty has any change point, where values scatter normally. Permutations of results would need no
-normal scatter, but eight results at least, and ten where two are after the change.
+twenty has any change point, where values scatter normally.
+
+Bad days and modes are not normal, and in a long history some stand beside each other by chance.
+From twelve results on there are orders enough to ask for more: that in at most one of twenty random
+orders of the results any series has so clear a stretch (Westfall and Young, "Resampling-Based
+Multiple Testing", 1993). That needs no normal scatter, whatever the series share. Of fewer results
+it would find next to nothing, and no change before the last two.
 
 A single value is no level: a day on which the node was busy looks the same.
 """
@@ -17,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 
 import numpy as np
@@ -30,7 +36,11 @@ Array = NDArray[np.float64]
 
 # The fewest values of a level, and of a series that may have two of them.
 LEAST = 2
-MIN_SERIES = 2 * LEAST
+# From so many results on, orders are drawn: of twelve, a change before the last three can be found.
+MIN_ORDERED = 12
+ORDERS = 999
+# Orders that are looked at together, so that memory stays small.
+_BATCH = 100
 
 
 @dataclass(frozen=True)
@@ -54,24 +64,55 @@ class _Stretch:
     p: float
 
 
-def change_points(family: Sequence[Array]) -> list[list[ChangePoint]]:
+def change_points(
+    family: Sequence[Array], places: Sequence[Sequence[int]] | None = None, seed: int = 1
+) -> list[list[ChangePoint]]:
     """Return the change points of each series; all series are tested together.
 
-    A series has the logarithms of its values in their order. Fewer than four have none.
+    A series has the logarithms of its values in their order, and `places` the number of the results
+    that each value is of; without it all series have a value of all results. Fewer than four values
+    have no change point. `seed` draws the orders.
     """
-    stretches = [_best_stretch(logs) for logs in family]
+    best = [_best_stretch(logs) for logs in family]
     counts = [_stretches(len(logs))[2] for logs in family]
     tested = [at for at, count in enumerate(counts) if count]
-    p_values = [min(1.0, counts[at] * stretches[at].p) for at in tested]
-    corrected = dict(zip(tested, holm(p_values), strict=True))
+    # Of series of unlike lengths, these are what can be compared.
+    scores = {at: counts[at] * best[at].p for at in tested}
+    p_values = holm([min(1.0, score) for score in scores.values()])
+    corrected = dict(zip(tested, p_values, strict=True))
+    places = places or [range(len(logs)) for logs in family]
+    count = len({place for at in tested for place in places[at]})
+    if count >= MIN_ORDERED and min(p_values) <= ALPHA:
+        least = _least_scores([(family[at], places[at]) for at in tested], seed)
+        for at, score in scores.items():
+            share = (1 + int(np.sum(least <= score * (1 + ROUNDING)))) / (1 + ORDERS)
+            corrected[at] = max(corrected[at], share)
     found: list[list[ChangePoint]] = []
     for at, logs in enumerate(family):
         starts: dict[int, float] = {}
         if corrected.get(at, 1.0) <= ALPHA:
-            stretch = stretches[at]
-            starts = _split(logs, stretch, corrected[at], counts[at] * len(tested))
+            starts = _split(logs, best[at], corrected[at], counts[at] * len(tested))
         found.append(list(_differences(logs, starts)))
     return found
+
+
+def _least_scores(series: Sequence[tuple[Array, Sequence[int]]], seed: int) -> Array:
+    """Return the least score of any series in each random order of the results."""
+    rng = np.random.default_rng(seed)
+    most = 1 + max(max(places) for _, places in series)
+    orders = rng.permuted(np.tile(np.arange(most), (ORDERS, 1)), axis=1)
+    least = np.full(ORDERS, np.inf)
+    for logs, places in series:
+        order = np.argsort(orders[:, list(places)], axis=1)
+        for start in range(0, ORDERS, _BATCH):
+            batch = slice(start, start + _BATCH)
+            _, between = _between(logs[order[batch]])
+            n, count = len(logs), between.shape[1]
+            largest, away = between.max(axis=1), logs - logs.mean()
+            within = np.maximum(float(away @ away) - largest, ROUNDING**2) / (n - 2)
+            scores = count * 2 * special.stdtr(n - 2, -np.sqrt(largest / within))
+            least[batch] = np.minimum(least[batch], scores)
+    return least
 
 
 def newest_difference(logs: Array, before: Sequence[ChangePoint]) -> Difference | None:
@@ -112,6 +153,7 @@ def _split(logs: Array, stretch: _Stretch, p: float, tests: int) -> dict[int, fl
     return starts
 
 
+@cache
 def _stretches(n: int) -> tuple[NDArray[np.intp], NDArray[np.intp], int]:
     """Return the first and the last + 1 of each stretch that leaves two values or none beside it.
 
@@ -122,28 +164,40 @@ def _stretches(n: int) -> tuple[NDArray[np.intp], NDArray[np.intp], int]:
     return first[usable], last[usable], int(usable.sum())
 
 
+def _between(rows: Array) -> tuple[NDArray[np.intp], Array]:
+    """Return the first and last + 1 of each stretch, and its sum of squares between both groups.
+
+    The sums are by row and stretch. What they leave of a row's squares is within the groups.
+    """
+    n = rows.shape[1]
+    first, last, _ = _stretches(n)
+    away = rows - rows.mean(axis=1, keepdims=True)
+    sums = np.concatenate((np.zeros((len(rows), 1)), np.cumsum(away, axis=1)), axis=1)
+    inside = last - first
+    squares = (sums[:, last] - sums[:, first]) ** 2 * n / (inside * (n - inside))
+    return np.stack([first, last], axis=1), squares
+
+
 def _best_stretch(logs: Array) -> _Stretch:
     """Return the stretch that differs most from the rest, with its uncorrected p-value."""
     n = len(logs)
-    first, last, count = _stretches(n)
-    if not count:
+    if n < 2 * LEAST:
         return _Stretch(0, n, 1.0)
+    ends, between = _between(logs[None, :])
+    best = int(np.argmax(between[0]))
     away = logs - logs.mean()
-    sums = np.concatenate(([0.0], np.cumsum(away)))
-    inside = last - first
-    # The sum of squares between both groups; what it leaves of all squares is within them.
-    between = (sums[last] - sums[first]) ** 2 * n / (inside * (n - inside))
-    best = int(np.argmax(between))
-    within = (float(away @ away) - float(between[best])) / (n - 2)
-    start, end = int(first[best]), int(last[best])
+    within = (float(away @ away) - float(between[0, best])) / (n - 2)
+    start, end = (int(at) for at in ends[best])
     if within <= ROUNDING**2:
         return _Stretch(start, end, 1.0)
-    t = (float(between[best]) / within) ** 0.5
+    t = (float(between[0, best]) / within) ** 0.5
     return _Stretch(start, end, float(2 * special.stdtr(n - 2, -t)))
 
 
 def _differences(logs: Array, starts: dict[int, float]) -> Iterator[ChangePoint]:
     """Yield the change points; the error is that of the values around all levels together."""
+    if not starts:
+        return
     positions = sorted(starts)
     df = len(logs) - len(positions) - 1
     variance = _variance(logs, positions)

@@ -39,7 +39,7 @@ from pinstudy.cli.output import print_json, say
     multiple=True,
     metavar="CONDITION",
     help="Exit status 3 where the newest result of a case meets it against the level before, "
-    "such as 'worse 2%' (may be repeated); see ci.md.",
+    "such as 'worse 2%' (may be repeated); see history.md.",
 )
 @STYLE
 @JSON
