@@ -134,6 +134,14 @@ class History:
     entries: Sequence[Entry]
     series: Sequence[Series] = field(default=())
 
+    @property
+    def days(self) -> list[str]:
+        """The day of each result, with the minute where two are of one day."""
+        days = [f"{entry.started:%Y-%m-%d}" for entry in self.entries]
+        if len(set(days)) == len(days):
+            return days
+        return [f"{entry.started:%Y-%m-%d %H:%M}" for entry in self.entries]
+
     def changed_before(self, position: int) -> tuple[str, ...]:
         """Return which facts of all cases differ from the results before; none of the first."""
         if position == 0:

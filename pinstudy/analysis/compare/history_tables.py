@@ -48,7 +48,7 @@ def history_tables(history: History) -> list[Table]:
         _change_table(history),
         _result_table(history),
         *(
-            _series_table(history.entries, series)
+            _series_table(history, series)
             for series in grouped(history.series, lambda line: (line.title, line.objective))
         ),
     ]
@@ -63,10 +63,12 @@ def _change_table(history: History) -> Table:
         _change_cells(line, change, " ".join(map(notes.marker, _facts(change.facts))))
         for line, change in found
     )
-    counts = plural(len(history.series), "case"), plural(len(history.entries), "result")
-    none = () if found else (words.NO_CHANGE_POINT.format(cases=counts[0], results=counts[1]),)
-    of_all = tuple(("", note) for note in (*none, *words.FALSE_ALARMS))
+    of_all = tuple(("", note) for note in words.FALSE_ALARMS)
     caption = one_line(f"Change points of {history.study} on {history.node}", None)
+    if not found:
+        counts = plural(len(history.series), "case"), plural(len(history.entries), "result")
+        none = words.NO_CHANGE_POINT.format(cases=counts[0], results=counts[1])
+        return Table(caption, (Column("change points", right=False),), ((none,),), of_all)
     return Table(caption, _CHANGES, cells, (*notes.listed(), *of_all))
 
 
@@ -108,7 +110,7 @@ def _result_table(history: History) -> Table:
     return Table("Results", _RESULTS, cells)
 
 
-def _series_table(entries: Sequence[Entry], series: Sequence[Series]) -> Table:
+def _series_table(history: History, series: Sequence[Series]) -> Table:
     """Return a row a result, a column a case."""
     first = series[0]
     decimals = objective_decimals(
@@ -119,18 +121,18 @@ def _series_table(entries: Sequence[Entry], series: Sequence[Series]) -> Table:
     cells = tuple(
         (
             str(at + 1),
-            f"{entry.started:%Y-%m-%d}",
+            day,
             *(_cell(line, at, decimals, notes) for line in series),
         )
-        for at, entry in enumerate(entries)
+        for at, day in enumerate(history.days)
     )
     return Table(
         f"{first.title}: {first.objective.noun}, median"
         + (f" in {first.objective.unit}" if first.objective.unit else ""),
         (Column("#"), Column("day", right=False), *map(Column, labels)),
         cells,
-        (*notes.listed(), *(("", note) for note in words.SERIES_CELLS)),
-        tuple(row for line in series for row in _points(entries, line)),
+        (*notes.listed(), ("", words.SERIES_CELLS)),
+        tuple(row for line in series for row in _points(history.entries, line)),
     )
 
 
@@ -139,9 +141,12 @@ def _cell(line: Series, at: int, decimals: int, notes: Notes) -> str:
         return f"{NOTHING} ({notes.marker(line.absent[at])})"
     sample = line.samples[line.at.index(at)]
     text = fixed(sample.median, decimals)
-    if (interval := sample.median_interval) and sample.median > 0:
-        half = 100 * interval.half_width / sample.median
-        text += f" ±{fixed(half, decimals_left(half))}"
+    if (interval := sample.median_interval) and interval.half_width > 0:
+        share = 100 / sample.median
+        more = decimals_left(share * interval.half_width)
+        down = fixed(share * (sample.median - interval.low), more)
+        up = fixed(share * (interval.high - sample.median), more)
+        text += f" ±{up}" if up == down else f" -{down}…+{up}"
     return text + ("*" if at in [change.after for change in line.changes] else " ")
 
 
@@ -221,7 +226,7 @@ def changed_lines(history: History) -> list[str]:
         words.CHANGE_LINE.format(
             case=line.name,
             change=signed(100 * (change.point.difference.ratio - 1), 1),
-            day=f"{history.entries[change.after].started:%Y-%m-%d}",
+            day=history.days[change.after],
             facts="; ".join(_facts(change.facts)),
         )
         for line in history.series

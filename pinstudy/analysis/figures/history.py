@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from pinstudy.analysis.compare.history import Entry, History, Series, labels_in
+from pinstudy.analysis.compare.history import History, Series, labels_in
 from pinstudy.analysis.compare.history_tables import changed_lines
 from pinstudy.analysis.figures.drawing import Drawing, sentences, slug
 from pinstudy.analysis.figures.many_cards import check_figure
@@ -44,6 +44,8 @@ _PANEL, _HEAD, _GAP, _AXIS, _LEFT, _RIGHT = 1.9, 0.36, 0.16, 0.4, 0.62, 0.12
 # Cases of one result stand beside each other over this part of the way to the next.
 _DODGE = 0.5
 _MAX_DAYS = 12
+# Per cent.
+_LEAST_SPAN = 1.0
 _CHANGE_IN = 1.6
 
 
@@ -88,11 +90,11 @@ def draw_history(history: History, series: Sequence[Series], layout: Layout = SC
         inside = (_LEFT / width, low / height, 1 - (_LEFT + _RIGHT) / width, _PANEL / height)
         axes = figure.add_axes(inside)
         named = {line.label: looks[name] for line, name in zip(series, names, strict=True)}
-        tooltips |= _draw_panel(axes, history.entries, panel, named)
-        heading = f"{panel[0].title}: {panel[0].objective.noun}"
+        tooltips |= _draw_panel(axes, history.days, panel, named)
+        table = panel[0].name.removesuffix(panel[0].label).rstrip()
+        heading = f"{table}: {panel[0].objective.noun}"
         axes.set_title(shortened(heading, width - _LEFT - _RIGHT), pad=15)
-        if number == len(panels) - 1:
-            _label_days(axes, history.entries)
+        _label_days(axes, history.days, is_last=number == len(panels) - 1)
     put_legend(figure, entries)
     changes = changed_lines(history)
     alt = sentences(
@@ -104,26 +106,35 @@ def draw_history(history: History, series: Sequence[Series], layout: Layout = SC
 
 def _draw_panel(
     axes: Axes,
-    entries: Sequence[Entry],
+    days: Sequence[str],
     series: Sequence[Series],
     looks: Mapping[str, tuple[str, str]],
 ) -> dict[str, list[str]]:
     tooltips: dict[str, list[str]] = {}
     offsets = (np.arange(len(series)) + 0.5) / len(series) * _DODGE - _DODGE / 2
     places: dict[tuple[int, int], dict[str, None]] = {}
+    middles: list[float] = []
+    ends: list[float] = []
     for number, (line, offset) in enumerate(zip(series, offsets, strict=True)):
         colour, marker = looks[line.label]
         first = line.levels[0][2]
         x = np.array(line.at) + offset
         y = [100 * (sample.median / first - 1) for sample in line.samples]
-        reaches = [reach(sample.median, sample.median_interval) for sample in line.samples]
+        reaches = [
+            [100 / first * end for end in reach(sample.median, sample.median_interval)]
+            for sample in line.samples
+        ]
+        middles += y
+        ends += [
+            end for at, (down, up) in zip(y, reaches, strict=True) for end in (at - down, at + up)
+        ]
         marks, *_ = axes.errorbar(
-            x, y, yerr=100 / first * np.reshape(reaches, (-1, 2)).T, elinewidth=0.8, zorder=3,
+            x, y, yerr=np.transpose(reaches), elinewidth=0.8, zorder=3,
             **marker_style(marker, 3.5, colour, colour),
         )  # fmt: skip
         marks.set_gid(gid_of(axes, f"medians-{number}"))
         tooltips[gid_of(axes, f"medians-{number}")] = [
-            tooltip(f"{line.label}, {entries[at].started:%Y-%m-%d}", sample.median,
+            tooltip(f"{line.label}, {days[at]}", sample.median,
                     line.objective.unit, sample.median_interval)
             for at, sample in zip(line.at, line.samples, strict=True)
         ]  # fmt: skip
@@ -139,15 +150,21 @@ def _draw_panel(
         axes.annotate(text, ((before + after) / 2, 1), (0, 2), textcoords="offset points",
                       xycoords=axes.get_xaxis_transform(), ha="center", fontsize=6.5)  # fmt: skip
     axes.axhline(0, color=GREY, linewidth=0.6)
-    axes.set_xlim(-0.6, len(entries) - 0.4)
-    axes.set_xticks([])
+    axes.set_xlim(-0.6, len(days) - 0.4)
+    axes.set_ylim(*_limits(middles, ends))
     axes.set_ylabel("change (%)")
     return tooltips
 
 
-def _label_days(axes: Axes, entries: Sequence[Entry]) -> None:
-    step = -(-len(entries) // _MAX_DAYS)
-    at = range(0, len(entries), step)
-    days = [f"{position + 1}\n{entries[position].started:%Y-%m-%d}" for position in at]
-    axes.set_xticks(list(at), days)
+def _limits(middles: Sequence[float], ends: Sequence[float]) -> tuple[float, float]:
+    """Return the limits of the axis; wild intervals go on beyond, so that medians stand apart."""
+    span = max(max(middles) - min(middles), _LEAST_SPAN)
+    low, high = max(min(ends), min(middles) - span), min(max(ends), max(middles) + span)
+    return low - 0.06 * span, high + 0.06 * span
+
+
+def _label_days(axes: Axes, days: Sequence[str], *, is_last: bool) -> None:
+    at = range(0, len(days), -(-len(days) // _MAX_DAYS))
+    labels = [f"{position + 1}\n{days[position]}" if is_last else "" for position in at]
+    axes.set_xticks(list(at), labels)
     axes.tick_params(axis="x", labelsize=6.5)

@@ -102,7 +102,7 @@ FALSE_ALARMS = (
     "what changed at the same place need not be the cause",
 )
 CHANGE_LINE = "{case} {change} % from {day} ({facts})"
-SERIES_CELLS = ("median; behind ± half of its 95 % interval in %; * first value of a new level",)
+SERIES_CELLS = "median; behind it its 95 % interval in %; * first value of a new level"
 
 # Figures.
 NOT_MEASURED = "Not measured: {field}: {why}."
