@@ -369,7 +369,7 @@ def judge_newest(condition: Condition, history: History) -> Judgement:
     }
     compared = compare_all(differences, condition.margin or MARGIN, lambda key: key[1])
     cases = []
-    for line in series:
+    for line in filter(lambda line: _is_judged(history, line.case_id), series):
         found = compared.get((line.case_id, line.objective))
         outcome = found.outcome if found else NOT_COMPARED
         difference = found.difference if found else None
@@ -377,3 +377,12 @@ def judge_newest(condition: Condition, history: History) -> Judgement:
     facts = history.changed_before(last)
     notes = [words.BEFORE_NEWEST.format(facts="; ".join(facts))] if facts else []
     return Judgement(condition, _AGAINST, cases, notes)
+
+
+def _is_judged(history: History, case_id: str) -> bool:
+    """Return whether a case belongs to the newest results, or is missing there.
+
+    One that the node cannot run any more does not, nor one that the study lost earlier.
+    """
+    before, newest = (entry.cases.get(case_id) for entry in history.entries[-2:])
+    return before is not None if newest is None else not newest[1].summary.was_skipped

@@ -15,7 +15,8 @@ orders of the results any series has so clear a stretch (Westfall and Young, "Re
 Multiple Testing", 1993). That needs no normal scatter, whatever the series share. Of fewer results
 it would find next to nothing, and no change before the last two.
 
-A single value is no level: a day on which the node was busy looks the same.
+A single value is no level: a day on which the node was busy looks the same. Libraries such as
+ruptures choose segments by a penalty, which states no error rate.
 """
 
 from __future__ import annotations

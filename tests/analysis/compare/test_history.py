@@ -13,7 +13,15 @@ from pinstudy.analysis.compare.conditions import condition_of
 from pinstudy.analysis.compare.history import History, judge_newest, open_history, with_series
 from pinstudy.analysis.compare.history_tables import history_data, history_tables
 from pinstudy.base.errors import UserError
-from tests.support.results import Record, Study, cells_by_title, notes_of, spoilt, write
+from tests.support.results import (
+    Record,
+    Study,
+    cells_by_title,
+    left_out,
+    notes_of,
+    spoilt,
+    write,
+)
 
 TIMES = {"unpinned": 1.0, "pcores-pin": 0.9}
 
@@ -30,7 +38,8 @@ def results(
     started = f"2026-02-{day:02d}"
     beside = {"study": "ci", "node_id": "node1"} | fields
     for run in records:
-        run["started_at"] = run["started_at"].replace("2025-03-01", started)
+        if "started_at" in run:
+            run["started_at"] = run["started_at"].replace("2025-03-01", started)
     path = folder / started / "ci" / str(beside["node_id"])
     write(path, [run | beside for run in records])
     return path
@@ -131,6 +140,28 @@ def test_the_newest_is_judged_against_the_level_before(tmp_path: Path) -> None:
     assert [case.case for case in same.failed] == ["lulesh x8 #2 pcores-pin (performance)"]
     larger = judge_newest(condition_of("worse 8%"), open_history([str(tmp_path)]))
     assert (larger.failed, larger.compared_any) == ([], True)
+
+
+def test_a_case_that_is_gone_is_missed_once(tmp_path: Path) -> None:
+    for day in (1, 2, 3):
+        results(tmp_path, day)
+    results(tmp_path, 4, {"unpinned": 1.0})
+    condition = condition_of("not compared")
+    judged = judge_newest(condition, open_history([str(tmp_path)]))
+    assert [case.case for case in judged.failed] == ["lulesh x8 #2 pcores-pin (performance)"]
+    results(tmp_path, 5, {"unpinned": 1.0})
+    judged = judge_newest(condition, open_history([str(tmp_path)]))
+    assert (judged.failed, len(judged.cases)) == ([], 1)
+
+
+def test_a_case_that_the_node_cannot_run_any_more_is_left_aside(tmp_path: Path) -> None:
+    for day in (1, 2, 3):
+        results(tmp_path, day)
+    gone = left_out(2, "CPU 3 is offline") | {"build": "libgomp", "threads": 8}
+    results(tmp_path, 4, runs=[*Study({"unpinned": 1.0}, repetitions=6).records(), gone])
+    found = open_history([str(tmp_path)])
+    assert judge_newest(condition_of("not compared"), found).failed == []
+    assert with_series(found).series[1].absent == {3: "CPU 3 is offline"}
 
 
 def test_two_results_have_no_scatter_to_judge_the_newest_by(tmp_path: Path) -> None:
