@@ -33,7 +33,7 @@ Effects = Callable[[np.random.Generator, tuple[int, ...]], Array]
 
 
 def _bad(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
-    return 0.05 * (rng.random(shape) < 0.1)
+    return np.where(rng.random(shape) < 0.1, 0.05, 0.0)
 
 
 def _none(_rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
@@ -41,7 +41,7 @@ def _none(_rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
 
 
 def _modes(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
-    return 0.03 * (rng.random(shape) < 0.5)
+    return np.where(rng.random(shape) < 0.5, 0.03, 0.0)
 
 
 def _heavy(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:

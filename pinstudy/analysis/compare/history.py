@@ -39,8 +39,8 @@ from pinstudy.analysis.statistics.changepoints import (
     levels,
     newest_difference,
 )
-from pinstudy.analysis.statistics.decision import Outcome, interval_of_selected
-from pinstudy.analysis.statistics.sample import Interval, Sample
+from pinstudy.analysis.statistics.decision import Outcome
+from pinstudy.analysis.statistics.sample import Sample
 from pinstudy.analysis.verdict.comparisons import compare_all
 from pinstudy.analysis.verdict.model import CaseFinding, TableFindings, unusable
 from pinstudy.analysis.words import experiments as words
@@ -83,13 +83,12 @@ class Entry:
 class Change:
     """A change point between two results, by their positions in the history.
 
-    `interval` is that of the ratio of both levels; `facts` are what else changed between.
+    `facts` are what else changed between.
     """
 
     before: int
     after: int
     point: ChangePoint
-    interval: Interval
     outcome: Outcome
     facts: tuple[str, ...] = ()
 
@@ -312,7 +311,6 @@ def _change(entries: Sequence[Entry], series: Series, point: ChangePoint) -> Cha
         before,
         after,
         point,
-        interval_of_selected(point.difference, point.p),
         "worse" if loss > 0 else "better",
         facts_between(entries[before], entries[after], [series.case_id]),
     )

@@ -81,7 +81,7 @@ def _change_cells(line: Series, change: Change, markers: str) -> tuple[str, ...]
     at = [other.point.position for other in line.changes].index(change.point.position)
     decimals = objective_decimals(line.objective, values)
     unit = f" {line.objective.unit}" if line.objective.unit else ""
-    ratio, interval = change.point.difference.ratio, change.interval
+    ratio, interval = change.point.difference.ratio, change.point.interval
     shown, (low, high) = signed_percents(ratio - 1, interval.low - 1, interval.high - 1)
     return (
         line.name,
@@ -213,7 +213,7 @@ def _change_data(entries: Sequence[Entry], change: Change) -> dict[str, object]:
         "before": entries[change.before].results.name,
         "after": entries[change.after].results.name,
         "ratio": change.point.difference.ratio,
-        **named_ends("ratio", change.interval),
+        **named_ends("ratio", change.point.interval),
         "p": change.point.p,
         "outcome": change.outcome,
         "changed": list(change.facts),

@@ -30,8 +30,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from pinstudy.analysis.statistics.decision import ALPHA, holm
+from pinstudy.analysis.statistics.decision import ALPHA, holm, interval_of_selected
 from pinstudy.analysis.statistics.difference import ROUNDING, Difference
+from pinstudy.analysis.statistics.sample import Interval
 
 Array = NDArray[np.float64]
 
@@ -48,12 +49,24 @@ _BATCH = 100
 class ChangePoint:
     """A new level from the value at `position` on; `p` is corrected for stretches and series.
 
-    `difference` is that of the levels after and before, in logarithms.
+    `difference` is that of the levels after and before, in logarithms; `tests` counts the stretches
+    of all series that it was chosen among.
     """
 
     position: int
     difference: Difference
     p: float
+    tests: int
+
+    @property
+    def interval(self) -> Interval:
+        """The 95 % interval of the ratio of both levels, given that it was told for its size.
+
+        Plain intervals held 33 to 67 % of changes that 2 to 7 % of simulated histories showed,
+        these 83 to 100 %. `p` is no measure here: a share of random orders has a least value.
+        """
+        corrected = min(1.0, self.tests * self.difference.p_different)
+        return interval_of_selected(self.difference, corrected)
 
 
 @dataclass(frozen=True)
@@ -91,9 +104,10 @@ def change_points(
     found: list[list[ChangePoint]] = []
     for at, logs in enumerate(family):
         starts: dict[int, float] = {}
+        tests = counts[at] * len(tested)
         if corrected.get(at, 1.0) <= ALPHA:
-            starts = _split(logs, best[at], corrected[at], counts[at] * len(tested))
-        found.append(list(_differences(logs, starts)))
+            starts = _split(logs, best[at], corrected[at], tests)
+        found.append(list(_differences(logs, starts, tests)))
     return found
 
 
@@ -195,7 +209,7 @@ def _best_stretch(logs: Array) -> _Stretch:
     return _Stretch(start, end, float(2 * special.stdtr(n - 2, -t)))
 
 
-def _differences(logs: Array, starts: dict[int, float]) -> Iterator[ChangePoint]:
+def _differences(logs: Array, starts: dict[int, float], tests: int) -> Iterator[ChangePoint]:
     """Yield the change points; the error is that of the values around all levels together."""
     if not starts:
         return
@@ -207,7 +221,7 @@ def _differences(logs: Array, starts: dict[int, float]) -> Iterator[ChangePoint]
         log_ratio = float(new.mean() - old.mean())
         n = min(len(old), len(new))
         difference = Difference(log_ratio, error, df, n, False, "typical", units=len(logs))
-        yield ChangePoint(at, difference, starts[at])
+        yield ChangePoint(at, difference, starts[at], tests)
 
 
 def _variance(logs: Array, starts: Sequence[int]) -> float:

@@ -121,9 +121,22 @@ def test_at_most_one_history_in_twenty_has_a_false_change_point(
 def test_a_change_of_3_percent_is_found_in_noise_of_1_percent(results: int, at: int) -> None:
     # Ten runs with 1 % have typical values with some 0.35 %; days add 0.5 %.
     rng = np.random.default_rng(5)
-    found = 0
+    found, held = 0, 0
     for _ in range(50):
         family = 0.006 * rng.normal(size=(4, results))
         family[0, at:] += np.log(1.03)
-        found += at in [point.position for point in change_points(list(family))[0]]
+        points = [point for point in change_points(list(family))[0] if point.position == at]
+        found += len(points)
+        held += sum(1.03 in point.interval for point in points)
     assert found >= 35
+    # 95 % of them, less what chance takes in one of a hundred such tests.
+    assert held >= stats.binom.ppf(0.01, found, 0.95)
+
+
+def test_the_interval_of_a_clear_change_in_a_long_history_is_narrow() -> None:
+    logs = np.array([*QUIET * 3, *(value + 0.03 for value in QUIET * 3)])
+    (points,) = change_points([logs])
+    (interval,) = (point.interval for point in points)
+    t_test = stats.ttest_ind(logs[18:], logs[:18]).confidence_interval()
+    assert np.log(interval.low) == pytest.approx(t_test.low, abs=2e-4)
+    assert np.log(interval.high) == pytest.approx(t_test.high, abs=2e-4)
