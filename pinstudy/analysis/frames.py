@@ -27,6 +27,13 @@ from pinstudy.analysis.verdict.model import baseline_in
 from pinstudy.base.errors import UserError
 from pinstudy.base.text import unknown_word
 
+# The columns of a comparison's row; those that a frame without rows has, too.
+_KEY = (
+    *("results", "node_id", "app", "build", "size", "threads", "schedule", "governor", "settings"),
+    *("mapping", "case_id"),
+)
+_COMPARED = ("baseline", "outcome", "ratio", "ratio_low", "ratio_high", "p_different")
+
 
 class LoadedResults:
     """The results of one folder, of several below one, of cards, or of a publication."""
@@ -67,6 +74,8 @@ class LoadedResults:
         columns: outcome, ratio, ratio_low, ratio_high (95 %), p_different and others of
         `pinstudy verdict --json`. Raises UserError for an objective that none of the cases has.
         """
+        if not 0 <= margin < 1:
+            raise UserError(f"margin {margin:g}: expected a share from 0 to below 1, such as 0.02")
         answers = {s: analyze(results, margin, baseline) for s, results in self._opened.items()}
         known = dict.fromkeys(
             str(name)
@@ -81,7 +90,8 @@ class LoadedResults:
             for source, answer in answers.items()
             for row in _compared(answer, objective)
         )
-        return pd.DataFrame(rows)
+        found = pd.DataFrame(rows)
+        return found if len(found) else pd.DataFrame(columns=[*_KEY, *_COMPARED])
 
     @cached_property
     def _opened(self) -> dict[str, Results]:
@@ -121,5 +131,4 @@ def _compared(answer: Answer, objective: str) -> list[dict[str, Any]]:
 
 def _key(case: Case) -> dict[str, Any]:
     row = raw_row(case)
-    names = ("node_id", "app", "build", "size", "threads", "schedule", "governor", "settings")
-    return {name: row[name] for name in (*names, "mapping", "case_id")}
+    return {name: row[name] for name in _KEY[1:]}

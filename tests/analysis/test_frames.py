@@ -76,3 +76,12 @@ def test_what_cannot_be_loaded_or_compared_is_said_in_one_line(tmp_path: Path) -
         pinstudy.load(tmp_path)
     with pytest.raises(UserError, match="objective 'tiem' is not known; did you mean 'time'"):
         pinstudy.load("published:galante-2025").compare("tiem")
+    for margin in (-0.01, 1.0, float("nan")):
+        with pytest.raises(UserError, match="expected a share from 0 to below 1"):
+            pinstudy.load("published:galante-2025").compare(margin=margin)
+
+
+def test_where_nothing_is_compared_the_frame_has_its_columns(tmp_path: Path) -> None:
+    write(tmp_path, [record(1, repetition) for repetition in range(1, 7)])
+    compared = pinstudy.load(tmp_path).compare()
+    assert compared[["mapping", "outcome", "ratio"]].empty
