@@ -70,8 +70,9 @@ class CarryOver:
 
     @property
     def most(self) -> int:
-        """The case with the largest effect among those that are told from chance."""
-        return int(np.argmax(np.where(self.p <= ALPHA, np.abs(self.effects), -1.0)))
+        """The case with the largest effect among those told from chance, else of the least p."""
+        told = self.p <= max(ALPHA, float(self.p.min()))
+        return int(np.argmax(np.where(told & (self.n > 0), np.abs(self.effects), -1.0)))
 
 
 def carry_over(order: RunOrder) -> CarryOver | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -82,6 +84,12 @@ def test_a_case_that_nothing_follows_has_no_effect() -> None:
     assert found is not None
     assert (found.most, found.n[4]) == (1, 0)
     assert np.isnan(found.effects[4])
+
+
+def test_where_nothing_is_told_the_case_of_the_least_p_is_named() -> None:
+    found = exact("balanced", [0.0] * 4)
+    found = replace(found, p=np.array([0.9, 0.3, 0.2, 0.8]))
+    assert (found.found, found.most) == (False, 2)
 
 
 def test_equal_times_have_no_carry_over() -> None:
