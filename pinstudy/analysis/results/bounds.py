@@ -142,19 +142,19 @@ class Bound:
         """The share of the cores' speed that the case has, by the means; it may be above 1."""
         return self.perfect_s / self.case.time.mean
 
-    @property
-    def slowest(self) -> str | None:
-        """The kind for which equal shares wait; None of one kind, and where threads may move."""
+    def slowest(self, core_s: Mapping[str, float]) -> str | None:
+        """Return the kind for which equal shares wait; None of one kind, or if threads may move."""
         if not self.stays or len(self.threads) == 1:
             return None
-        return max(self.threads, key=lambda kind: self.mean_core_s[kind])
+        return max(self.threads, key=lambda kind: core_s[kind])
 
     @property
     def equal_shares(self) -> float | None:
         """The share of the cores' speed that equal shares of the work allow, by the means."""
-        if self.slowest is None:
+        slowest = self.slowest(self.mean_core_s)
+        if slowest is None:
             return None
-        return self.perfect_s * self.count / self.mean_core_s[self.slowest]
+        return self.perfect_s * self.count / self.mean_core_s[slowest]
 
     @property
     def of_serial(self) -> bool:
@@ -258,9 +258,22 @@ def bounds_of(cases: Sequence[Case], node: NodeCores) -> Bounds:
             bound = _bound(case, team, own, speeds) if own else None
             # What lacks a bound by all cores has one by threads alone, or the reason there.
             if isinstance(bound, Bound) or (bound and speeds == "one thread"):
-                found.setdefault(case.key.case_id, []).append(bound)
+                others = found.setdefault(case.key.case_id, [])
+                # On a kind of one core, one thread is a team on all cores.
+                if not any(_is_repeated(bound, other) for other in others):
+                    others.append(bound)
     by_case = {case_id: tuple(bounds) for case_id, bounds in found.items()}
     return Bounds(by_case, frozenset(telling))
+
+
+def _is_repeated(bound: Bound | NoBound, other: Bound | NoBound) -> bool:
+    """Return whether both are by the same cases."""
+    if isinstance(bound, NoBound) or isinstance(other, NoBound):
+        return False
+    ids, others = (
+        {case.key.case_id for case in found.references.values()} for found in (bound, other)
+    )
+    return ids == others
 
 
 def _is_asked(case: Case) -> bool:

@@ -45,6 +45,16 @@ class Share:
         return self.difference.known_interval() if self.difference else None
 
 
+class Cap(Share):
+    """The share that equal shares of the work allow: none is above 1."""
+
+    @property
+    def interval(self) -> Interval | None:
+        """The 95 % interval, as far as it is at most 1; None without any spread."""
+        found = super().interval
+        return found and Interval(min(found.low, 1.0), min(found.high, 1.0))
+
+
 @dataclass(frozen=True)
 class Reach:
     """What a team reached of its bound.
@@ -131,10 +141,10 @@ def _in_blocks(
     log_perfect = np.log(perfect_s(bound.threads, blocks_s))
     reached = Difference.of_pairs(log_perfect, log_team, units)
     cap = None
-    if bound.slowest is not None:
-        log_equal = np.log(blocks_s[bound.slowest] / bound.count)
+    if slowest := bound.slowest(core_s):
+        log_equal = np.log(blocks_s[slowest] / bound.count)
         found = Difference.of_pairs(log_perfect, log_equal, units)
-        cap = Share(found.ratio, found)
+        cap = Cap(min(found.ratio, 1.0), found)
     return Reach(bound, perfect_s(bound.threads, core_s), Share(reached.ratio, reached), cap)
 
 
@@ -145,11 +155,12 @@ def _added_up(bound: Bound, core_s: Mapping[str, float], team_s: float, combine:
     weights = {kind: count / core_s[kind] * perfect for kind, count in bound.threads.items()}
     reached = perfect / team_s
     found = Share(reached, combine(math.log(reached), {**weights, _TEAM: -1.0}))
-    if bound.slowest is None:
+    slowest = bound.slowest(core_s)
+    if slowest is None:
         return Reach(bound, perfect, found, None)
-    cap = perfect * bound.count / core_s[bound.slowest]
-    of_cap = weights | {bound.slowest: weights[bound.slowest] - 1}
-    return Reach(bound, perfect, found, Share(cap, combine(math.log(cap), of_cap)))
+    cap = perfect * bound.count / core_s[slowest]
+    of_cap = weights | {slowest: weights[slowest] - 1}
+    return Reach(bound, perfect, found, Cap(cap, combine(math.log(cap), of_cap)))
 
 
 def _by_means(bound: Bound) -> Reach | NoReach:

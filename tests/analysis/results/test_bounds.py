@@ -165,6 +165,14 @@ def test_teams_on_all_cores_of_each_kind_tell_speeds_under_load() -> None:
     assert only(team, on_p, on_e).speeds == "all cores"
 
 
+def test_kinds_of_one_core_have_one_bound_because_one_thread_is_a_team_on_all_cores() -> None:
+    node = NodeCores({0: (0, "P"), 4: (2, "E")})
+
+    bound = only(case(3, "mixed-pin", "0,4", 5.0, threads=2), ONE_P, ONE_E, node=node)
+
+    assert (bound.speeds, bound.perfect_s) == ("one thread", pytest.approx(4))
+
+
 def test_lost_runs_leave_the_bound_unknown() -> None:
     team = case(3, "pcores-pin", "0,2", 4.0, threads=2)
     lost = case(1, "pcores-pin", "0", P_S, excluded={"timeout": 5})

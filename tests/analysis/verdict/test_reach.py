@@ -181,3 +181,29 @@ def test_data_has_the_numbers_or_why_there_are_none() -> None:
     assert (data["n"], data["paired"], data["estimand"]) == (10, True, "typical")
     ((none,),) = reaches_of({"": (NoBound("no speed", ("E",)),)}, {}).values()
     assert raw_reach(none) == {"missing": "no speed", "kinds": ["E"]}
+
+
+@pytest.mark.parametrize("in_blocks", [True, False])
+def test_equal_shares_wait_for_the_kind_that_is_typically_slower_and_cap_at_100_percent(
+    in_blocks: bool,
+) -> None:
+    rng = np.random.default_rng(11)
+    times = drawn(rng) | {"P": 6 * np.exp(rng.normal(0, 0.02, 10)), "E": np.full(10, 6.1)}
+    # A slow run makes the mean of P the greater one, and not its typical time.
+    times["P"][3] *= 3
+    means = {kind: case(kind, float(times[kind].mean())) for kind in THREADS}
+    bound = replace(BOUND, references=means)
+    unknown = {} if in_blocks else {"block": np.full(10, np.nan)}
+    values = {
+        IDS[name]: replace(values_of(own, at), **unknown)
+        for at, (name, own) in enumerate(times.items(), 1)
+    }
+
+    ((found,),) = reaches_of({"": (bound,)}, values).values()
+
+    cap = known(found).equal_shares
+    assert cap is not None
+    assert cap.interval is not None
+    # 1 / (2 / 6 + 2 / 6.1) over 6.1 / 4 is 0.992.
+    assert cap.value == pytest.approx(0.992, abs=0.007)
+    assert cap.interval.low < cap.value <= cap.interval.high == 1
