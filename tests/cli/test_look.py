@@ -11,7 +11,11 @@ from typing import Any
 
 import pytest
 
+from pinstudy.base.reading import Reading
+from pinstudy.cli.commands.look import _cpus, _show
+from pinstudy.runners.look.look import Look, ThreadLook
 from pinstudy.runners.look.look import look as look_at
+from pinstudy.runners.measure.conditions.cpu_time import HarnessCost
 from pinstudy.runners.node.node import open_node
 from tests.runners.fake_commands import install
 from tests.support.cli import pinstudy
@@ -128,3 +132,23 @@ def test_what_was_seen_until_ctrl_c_is_kept(busy: subprocess.Popen[str]) -> None
 
 def test_without_slurm_a_job_cannot_be_looked_at(tmp_path: Path) -> None:
     assert "there is no scontrol on the PATH" in look("--job", 8, status=1, PATH=str(tmp_path))
+
+
+def test_names_with_line_breaks_and_long_lists_of_cpus_keep_a_row_on_its_line(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    even = tuple(range(0, 128, 2))
+    thread = ThreadLook(42, 42, "a\nb", even, even, 9.0, {"P": 9.0}, None, 12345, True)
+    beside = Reading({}, {"foreign_cpu_s": "not read"})
+    cost = HarnessCost(0.1, 0, ())
+    seen = Look((42,), "a", 10.0, 80, False, False, (thread,), even, beside, None, cost)
+
+    first, second = two_cpus()
+    _show(seen, open_node(Path("/"), f"P={first},E={second}").topology)
+
+    (row,) = (line for line in capsys.readouterr().out.splitlines() if "  42 " in line)
+    assert row.split("  ")[-1] == "0,2,4,6,8,10,…(64)"
+    assert "a b" in row.replace("\N{REPLACEMENT CHARACTER}", " ")
+    assert len(row) <= 100
+    # 16384 CPUs and more: the first range is kept.
+    assert _cpus([*range(20_000, 30_000), *range(40_000, 50_000)]) == "20000-29999,…(20000)"

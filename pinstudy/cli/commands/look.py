@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import TYPE_CHECKING
 
 import click
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 # One screen holds so many threads; the busiest stand first.
 _MOST_THREADS = 16
+# So many characters of a list of CPUs leave a thread its line.
+_MOST_OF_LIST = 18
 
 
 @click.command("look")
@@ -120,7 +122,7 @@ def _kind_rows(seen: Look, topology: Topology) -> Iterator[tuple[str, ...]]:
     for kind in topology.kinds:
         here_s = used.get(kind.name, 0.0)
         busy = f"{here_s / seen.elapsed_s:.2f} of {len(kind.cpus)}"
-        yield kind.name, format_cpulist(kind.cpus), busy, _share(here_s, whole_s)
+        yield kind.name, _cpus(kind.cpus), busy, _share(here_s, whole_s)
 
 
 def _thread_rows(seen: Look, kinds: list[str]) -> Iterator[tuple[str, ...]]:
@@ -129,13 +131,14 @@ def _thread_rows(seen: Look, kinds: list[str]) -> Iterator[tuple[str, ...]]:
     for thread in seen.at_work[:_MOST_THREADS]:
         yield (
             str(thread.tid),
-            printable(thread.name),
+            # A thread may put a line break into its name.
+            one_line(thread.name),
             _share(thread.cpu_s, seen.elapsed_s),
             *(_share(thread.cpu_s_on.get(kind, 0.0), thread.cpu_s) for kind in kinds),
             "n/a" if thread.waited_s is None else _share(thread.waited_s, seen.elapsed_s),
             "n/a" if thread.migrations is None else str(thread.migrations),
-            format_cpulist(thread.allowed),
-            format_cpulist(thread.ran_on),
+            _cpus(thread.allowed),
+            _cpus(thread.ran_on),
         )
 
 
@@ -160,10 +163,20 @@ def _beside(seen: Look) -> str:
     shown = (f"{task['command']} {task['cpu_s']:.2f} s" for task in found["foreign_tasks"])
     tasks = printable(", ".join(shown)) or "none"
     return (
-        f"{found['foreign_cpu_s']:.2f} s of other CPU time on CPUs {format_cpulist(seen.cpus)}, of "
-        f"it {found['interrupts_s']:.2f} s interrupts; {found['steal_s']:.2f} s stolen by other "
+        f"{found['foreign_cpu_s']:.2f} s of other CPU time on CPUs {_cpus(seen.cpus)}, of it "
+        f"{found['interrupts_s']:.2f} s interrupts; {found['steal_s']:.2f} s stolen by other "
         f"machines; processes there: {tasks}"
     )
+
+
+def _cpus(cpus: Collection[int]) -> str:
+    """Return a list of CPUs; of a long one where it begins and how many there are."""
+    text = format_cpulist(cpus)
+    if len(text) <= _MOST_OF_LIST:
+        return text
+    count = f",…({len(cpus)})"
+    end = text.rfind(",", 0, _MOST_OF_LIST - len(count) + 1)
+    return text[: end if end > 0 else text.index(",")] + count
 
 
 def _share(part: float, whole: float) -> str:
