@@ -20,7 +20,7 @@ from pinstudy.analysis.objectives import (
     named_in,
 )
 from pinstudy.analysis.records.runs import whole_runs
-from pinstudy.analysis.results.case import grouped
+from pinstudy.analysis.results.case import energy_measure, grouped
 from pinstudy.analysis.results.sources import Results
 from pinstudy.analysis.verdict.decisions import choice_of
 from pinstudy.analysis.verdict.model import (
@@ -375,8 +375,8 @@ def not_measured(findings: Findings) -> list[Lack]:
     measured = [case.summary for case in findings.cases if case.summary.has_runs]
     by_reason: dict[str, Counter[tuple[str, bool]]] = {}
     for summary in measured:
-        # Who has a wider energy does not miss that of packages.
-        has_wider = summary.energy_scope not in (None, "package")
+        # Who has a wider energy, or asked for it, does not miss that of packages.
+        has_wider = energy_measure([summary]).field != PACKAGE
         for measure, name in _NAMES.items():
             if measure == PACKAGE and has_wider:
                 continue

@@ -191,13 +191,25 @@ def objectives_of(cases: Sequence[Case]) -> tuple[Objective, ...]:
     These are the metrics of which the app says what is better, if all rows have one unit.
     """
     asked = [metric for metric in metrics_of(cases) if metric.better and len(metric.units) == 1]
-    scope = next(filter(None, (case.energy_scope for case in cases)), "package")
+    scope = _scope(cases)
     return (*of_scope(scope), *map(objective_of, asked))
 
 
+def _scope(cases: Iterable[Case]) -> str:
+    """Return the scope of cases' energy; where none has any, the widest that says why."""
+    found = list(cases)
+    known = (case.energy_scope for case in found)
+    wider = (
+        scope
+        for scope, name in reversed(SCOPES.items())
+        if any(case.circumstances.reasons.get(name) for case in found)
+    )
+    return next(filter(None, (*known, *wider)), "package")
+
+
 def energy_measure(cases: Iterable[Case]) -> Measure:
-    """Return the measure of cases' energy: of packages where they have none of another scope."""
-    scope = next(filter(None, (case.energy_scope for case in cases)), "package")
+    """Return the measure of cases' energy: of packages where no other scope has any or says why."""
+    scope = _scope(cases)
     return BY_FIELD[SCOPES[scope]]
 
 

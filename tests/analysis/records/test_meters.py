@@ -10,8 +10,9 @@ import pytest
 from pinstudy.analysis.card import write_card
 from pinstudy.analysis.compare.matching import unlike_meters
 from pinstudy.analysis.compare.side_by_side import compare
+from pinstudy.analysis.findings.glance import not_measured
 from pinstudy.analysis.objectives import ENERGY, TIME, named_in
-from pinstudy.analysis.results.case import Case
+from pinstudy.analysis.results.case import Case, energy_measure
 from pinstudy.analysis.results.sources import open_results
 from tests.support.results import Record, findings_of, record, without, write
 
@@ -92,3 +93,22 @@ def test_two_results_are_compared_in_the_energy_of_one_meter_alone(
     assert ("energy meter" in {unlike.fact for unlike in both.differences}) != compared
     # Their times are compared all the same.
     assert all(row.direct for row in rows[TIME])
+
+
+def test_runs_too_short_for_the_meter_that_was_named_say_so_under_its_scope(tmp_path: Path) -> None:
+    short, other = (
+        f"{INA}: 0.3 s are 8.6 of its update periods",
+        f"the energy of {INA} is asked for",
+    )
+    made = [
+        without(["energy_pkg_j"], other, number=n, repetition=at)
+        for n in (1, 3)
+        for at in range(1, 7)
+    ]
+    for run in made:
+        run["unavailable"] |= {"energy_board_j": short}
+    findings = findings_of(tmp_path, made)
+
+    lacks = {name: lack.reason for lack in not_measured(findings) for name in lack.names}
+    assert (lacks["board energy"], "energy" in lacks) == (short, False)
+    assert energy_measure([case.summary for case in findings.cases]).field == "energy_board_j"

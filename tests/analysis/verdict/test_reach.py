@@ -193,9 +193,9 @@ def test_equal_shares_wait_for_the_kind_that_is_typically_slower_and_cap_at_100_
     times["P"][3] *= 3
     means = {kind: case(kind, float(times[kind].mean())) for kind in THREADS}
     bound = replace(BOUND, references=means)
-    unknown = {} if in_blocks else {"block": np.full(10, np.nan)}
+    blocks = np.arange(10.0) if in_blocks else np.full(10, np.nan)
     values = {
-        IDS[name]: replace(values_of(own, at), **unknown)
+        IDS[name]: replace(values_of(own, at), block=blocks)
         for at, (name, own) in enumerate(times.items(), 1)
     }
 

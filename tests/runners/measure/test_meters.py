@@ -243,7 +243,7 @@ def test_a_thread_samples_a_power_between_start_and_stop() -> None:
 @pytest.mark.parametrize(
     ("made", "reason"),
     [
-        (Made(step_s=0.001), "update periods; 20 are needed, 0.4 s"),
+        (Made(step_s=0.001), "a run has to last 0.4 s, 20 of its update periods"),
         (Made(most=29), "the bus does not answer"),
         (Made(late=10), "no sample in 4 min"),
     ],

@@ -130,10 +130,9 @@ class SampledMeter:
         if self._problem or not self._samples:
             return Unavailable(self._problem or "not measured")
         if window_s < self.found.least_s:
-            return Unavailable(
-                f"{name}: {duration(window_s)} are {window_s / self.found.renewed_s:.1f} of its "
-                f"update periods; {LEAST_UPDATES} are needed, {duration(self.found.least_s)}"
-            )
+            # The same for every run, so that tables say it once.
+            least = f"{duration(self.found.least_s)}, {LEAST_UPDATES} of its update periods"
+            return Unavailable(f"{name}: a run has to last {least}")
         if self.found.unit == "J":
             return self._samples[-1][1] - self._samples[0][1]
         gap_s = max(after - before for (before, _), (after, _) in pairwise(self._samples))
