@@ -108,6 +108,7 @@ def test_a_program_that_ends_is_shown_until_its_end(busy: subprocess.Popen[str])
             "--expect 70-: '70-' is not a CPU number or a range such as 0-3",
         ),
         (("1", "--expect", "65535"), "--expect 65535: no CPU 65535 here; online are CPUs "),
+        (("1", "--seconds", "nan"), "--seconds nan: expected a number from 0.5 to 3600"),
         (("--job", "8"), "job 8: `scontrol listpids 8` ended with status 1: Job does not exist"),
     ],
 )
@@ -152,3 +153,14 @@ def test_names_with_line_breaks_and_long_lists_of_cpus_keep_a_row_on_its_line(
     assert len(row) <= 100
     # 16384 CPUs and more: the first range is kept.
     assert _cpus([*range(20_000, 30_000), *range(40_000, 50_000)]) == "20000-29999,…(20000)"
+
+
+def test_an_idle_program_proves_no_placement() -> None:
+    with ended(subprocess.Popen(["sleep", "600"], text=True)) as process:
+        arguments = (process.pid, "--seconds", 0.5, "--expect", two_cpus()[0])
+        # Until it sleeps, it works.
+        until(lambda: "S" in Path(f"/proc/{process.pid}/stat").read_text().split()[2], process)
+        shown = look(*arguments, status=1)
+    assert "0 of 1 thread at work" in shown
+    assert "placement unproved: no thread was at work" in shown
+    assert "Beside it  not known: no thread was at work" in shown

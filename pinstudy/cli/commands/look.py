@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Iterator
 from typing import TYPE_CHECKING
 
@@ -66,6 +67,9 @@ def look_command(
         raise UserError("give one of PID and --job ID; `pgrep -a NAME` finds a PID")
     if expect is None and (pin or threads):
         raise UserError("--pin and --threads belong to --expect CPUS, such as --expect 0-7")
+    # NaN is in any range.
+    if math.isnan(seconds):
+        raise UserError("--seconds nan: expected a number from 0.5 to 3600")
     node = open_node(Path("/"), kinds)
     expected = _expected(node.topology, expect, pin, threads) if expect is not None else None
     pids = processes_of_job(node.tree, job) if job else process_of(node.tree, pid or 0)
@@ -158,6 +162,8 @@ def _notes(seen: Look) -> Iterator[tuple[str, str]]:
 def _beside(seen: Look) -> str:
     """Return what else used the CPUs that the threads at work may use."""
     found, absent = seen.beside.fields, seen.beside.unavailable
+    if not seen.cpus:
+        return "not known: no thread was at work, whose CPUs would tell"
     if "foreign_cpu_s" not in found:
         return f"not known: {absent['foreign_cpu_s']}"
     shown = (f"{task['command']} {task['cpu_s']:.2f} s" for task in found["foreign_tasks"])

@@ -187,6 +187,9 @@ def look(
     used_s = sum(thread.cpu_s for thread in sampler.threads)
     harness = cost.stop()
     samples = Samples(sampler.threads, sampler.samples, elapsed_s, sampler.hotplugged_cpus)
+    proof = prove(samples, expected(len(deciding))) if expected else None
+    if proof and proof.verdict == "proved" and not deciding:
+        proof = Proof("unproved", "no thread was at work, and idle ones tell nothing")
     return Look(
         tuple(pids),
         command,
@@ -197,7 +200,7 @@ def look(
         _threads(tree, node.topology, sampler.threads, deciding, before, after),
         cpus,
         busy.reading(cpus, used_s + harness.cpu_s) | tasks.reading(cpus, pids),
-        prove(samples, expected(len(deciding))) if expected else None,
+        proof,
         harness,
     )
 
