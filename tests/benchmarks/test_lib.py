@@ -232,7 +232,8 @@ def test_every_table_has_its_rows() -> None:
     assert list(titles) == [title for title, *_ in TABLES.values()]
     for body in bodies:
         rows = [line for line in body.splitlines() if line.startswith("| ")]
-        assert len(rows) > 4
+        # Its heading and a row, at least.
+        assert len(rows) > 1
         assert len({line.count("|") for line in rows}) == 1
 
 
