@@ -170,7 +170,8 @@ def test_kinds_of_one_core_have_one_bound_because_one_thread_is_a_team_on_all_co
 
     bound = only(case(3, "mixed-pin", "0,4", 5.0, threads=2), ONE_P, ONE_E, node=node)
 
-    assert (bound.speeds, bound.perfect_s) == ("one thread", pytest.approx(4))
+    assert bound.speeds == "one thread"
+    assert bound.perfect_s == pytest.approx(4)
 
 
 def test_lost_runs_leave_the_bound_unknown() -> None:
