@@ -19,7 +19,7 @@ import pandas as pd
 
 from pinstudy.analysis.answer import MARGIN, Answer, analyze
 from pinstudy.analysis.results.case import Case
-from pinstudy.analysis.results.sources import Results, open_results, sources_below
+from pinstudy.analysis.results.sources import Results, has_folder, open_results, sources_below
 from pinstudy.analysis.tables.means import raw_row
 from pinstudy.analysis.tables.tidy_runs import tidy_runs
 from pinstudy.analysis.verdict.data import raw_comparisons
@@ -42,6 +42,10 @@ class LoadedResults:
         """Find the sources below a folder; raises UserError when there are none."""
         self._source = source
         self.sources = tuple(sources_below(source))
+        for name in self.sources:
+            # Folders were found; a publication's name or a card may be wrong.
+            if not has_folder(name):
+                open_results(name)
 
     def __repr__(self) -> str:
         """Return how it is made again."""

@@ -74,6 +74,8 @@ def test_published_means_are_compared_too() -> None:
 def test_what_cannot_be_loaded_or_compared_is_said_in_one_line(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no results here"):
         pinstudy.load(tmp_path)
+    with pytest.raises(UserError, match="published result 'galante' is not known"):
+        pinstudy.load("published:galante")
     with pytest.raises(UserError, match="objective 'tiem' is not known; did you mean 'time'"):
         pinstudy.load("published:galante-2025").compare("tiem")
     for margin in (-0.01, 1.0, float("nan")):

@@ -77,6 +77,12 @@ def test_a_thread_elsewhere_than_expected_is_told_by_the_exit_status(
     assert f"process {busy.pid} {tmp_path}/{NAME} -c {BUSY}" in " ".join(shown.split())
 
 
+def test_cpu_time_on_a_cpu_without_a_kind_is_shown_as_such(busy: subprocess.Popen[str]) -> None:
+    shown = look(busy.pid, "--seconds", 0.5, "--kinds", f"P={two_cpus()[0]}")
+    rows = [line.split() for line in shown.splitlines()]
+    assert ["100", "%"] in [row[-2:] for row in rows if row[:2] == ["none", "others"]]
+
+
 def test_the_processes_of_a_job_and_their_descendants_are_looked_at(
     tmp_path: Path, busy: subprocess.Popen[str]
 ) -> None:

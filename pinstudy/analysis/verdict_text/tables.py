@@ -34,7 +34,7 @@ from pinstudy.analysis.verdict.costs import (
 )
 from pinstudy.analysis.verdict.data import raw_price, raw_slowdown
 from pinstudy.analysis.verdict.model import CaseFinding, TableFindings, baseline_in
-from pinstudy.analysis.verdict.reach import NoReach, Reach, Share
+from pinstudy.analysis.verdict.reach import NoReach, Reach
 from pinstudy.analysis.words.overview import (
     BEST_LABELS,
     LEVERS,
@@ -51,7 +51,6 @@ from pinstudy.analysis.words.overview import (
 )
 from pinstudy.analysis.words.reach import (
     reach_notes,
-    share_interval,
     share_text,
     team_text,
     why_text,
@@ -286,26 +285,25 @@ def reach_table(table: TableFindings) -> Table | None:
     by_all = any(reach.bound.speeds == "all cores" for reach in known)
     has_cap = any(reach.equal_shares for reach in known)
     notes, decimals = Notes(), time_decimals(reach.perfect_s for reach in known)
-    interval = Column("95 % interval", "%")
     columns = (
         *head,
         Column("cores", right=False),
         *([Column("speeds of", right=False)] * by_all),
-        *(Column("perfect balance", "s"), Column("reached", "%"), interval),
-        *([Column("equal shares", "%"), interval] * has_cap),
+        *(Column("perfect balance", "s"), Column("reached (95 %)", "%")),
+        *([Column("equal shares (95 %)", "%")] * has_cap),
         Column("notes", right=False),
     )
 
     def cells(case: CaseFinding, reach: Reach | NoReach) -> list[str]:
         if isinstance(reach, NoReach):
-            return [NOTHING] * (4 + by_all + 2 * has_cap) + [notes.marker(why_text(reach))]
+            return [NOTHING] * (3 + by_all + has_cap) + [notes.marker(why_text(reach))]
         cap = reach.equal_shares
         shares = [reach.reached, *([cap] * has_cap)]
         return [
             team_text(reach),
             *([reach.bound.speeds] * by_all),
             fixed(reach.perfect_s, decimals),
-            *(text for share in shares for text in _share_cells(share)),
+            *(share_text(share) if share else NOTHING for share in shares),
             " ".join(map(notes.marker, reach_notes(reach, waiting(case)))) or NOTHING,
         ]
 
@@ -316,10 +314,6 @@ def reach_table(table: TableFindings) -> Table | None:
         rendered,
         notes.listed(),
     )
-
-
-def _share_cells(share: Share | None) -> tuple[str, str]:
-    return (share_text(share), share_interval(share)) if share else (NOTHING, NOTHING)
 
 
 def price_table(table: TableFindings) -> Table | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import astuple
 
 from pinstudy.analysis.findings.glance import ConfigurationKey
-from pinstudy.analysis.format.numbers import NOTHING, decimals_left, fixed, in_percent
+from pinstudy.analysis.format.numbers import decimals_left, fixed, in_percent
 from pinstudy.analysis.results.bounds import Speeds
 from pinstudy.analysis.statistics.sample import Interval
 from pinstudy.analysis.verdict.costs import Waiting
@@ -56,16 +56,16 @@ def team_text(reach: Reach) -> str:
 
 
 def share_text(share: Share) -> str:
-    """Return a share in per cent; a tenth is the last digit, however narrow its interval is."""
-    return fixed(100 * share.value, _decimals(share.interval))
+    """Return a share in per cent, with both ends of its interval unless that says next to nothing.
 
-
-def share_interval(share: Share) -> str:
-    """Return both ends of a share's interval in per cent; nothing where it says next to nothing."""
+    A tenth is the last digit, however narrow the interval is.
+    """
     interval = share.interval
+    value = fixed(100 * share.value, _decimals(interval))
     if interval is None or interval.tells_nothing:
-        return NOTHING
-    return " to ".join(fixed(100 * end, _decimals(interval)) for end in astuple(interval))
+        return value
+    ends = "…".join(fixed(100 * end, _decimals(interval)) for end in astuple(interval))
+    return f"{value} ({ends})"
 
 
 def _decimals(interval: Interval | None) -> int:

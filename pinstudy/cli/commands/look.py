@@ -127,6 +127,8 @@ def _kind_rows(seen: Look, topology: Topology) -> Iterator[tuple[str, ...]]:
         here_s = used.get(kind.name, 0.0)
         busy = f"{here_s / seen.elapsed_s:.2f} of {len(kind.cpus)}"
         yield kind.name, _cpus(kind.cpus), busy, _share(here_s, whole_s)
+    if others_s := used.get("", 0.0):
+        yield "none", "others", f"{others_s / seen.elapsed_s:.2f}", _share(others_s, whole_s)
 
 
 def _thread_rows(seen: Look, kinds: list[str]) -> Iterator[tuple[str, ...]]:
