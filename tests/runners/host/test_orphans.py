@@ -112,6 +112,8 @@ def left(script: str, *arguments: str) -> Iterator[Left]:
             for pid in lost.processes:
                 with suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
+            # The next test would find what is still to die.
+            wait_until_gone(lost.processes)
 
 
 @contextmanager

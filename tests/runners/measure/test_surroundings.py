@@ -198,6 +198,11 @@ def cpu_s(pid: int) -> float:
     return sum(map(int, spent)) / os.sysconf("SC_CLK_TCK")
 
 
+def ancestors(pid: int) -> Iterator[int]:
+    while parent := int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1]):
+        yield (pid := parent)
+
+
 def test_a_real_process_that_burns_a_cpu_is_named() -> None:
     cpu = min(os.sched_getaffinity(0))
     # Its parent ends, so that it does not descend from this process.
@@ -209,6 +214,7 @@ def test_a_real_process_that_burns_a_cpu_is_named() -> None:
         assert burner.stdout is not None
         pid = int(burner.stdout.readline())
         try:
+            ancestry = {pid, *ancestors(pid)}
             before_s = cpu_s(pid)
             meter.start()
             started_s = cpu_s(pid)
@@ -218,7 +224,9 @@ def test_a_real_process_that_burns_a_cpu_is_named() -> None:
             at_most_s = cpu_s(pid) - before_s
         finally:
             os.kill(pid, signal.SIGKILL)
-        found = meter.reading((cpu,)).fields["foreign_tasks"]
+        # No more than five are named, and others of a busy node may have used more.
+        others = {int(path.name) for path in Path("/proc").glob("[0-9]*")} - ancestry
+        found = meter.reading((cpu,), others).fields["foreign_tasks"]
     (burnt,) = (task["cpu_s"] for task in found if task["command"] == "burner-x")
     assert burnt_s - 0.001 <= burnt <= at_most_s + 0.001
 
