@@ -167,11 +167,11 @@ vnode_arm_image() {
     stamp "$stamps/vnode-arm-image" "$key"
 }
 
-# arm_packages: msgspec for the guest's Python; what else pinstudy needs there has no compiled part, and comes
-# from the checkout's environment.
+# arm_packages: those with compiled parts for the guest's Python; what else pinstudy needs there comes from the
+# checkout's environment.
 arm_packages() {
     local key locked python version
-    locked=$(sed -n '/^msgspec==/,/[^\\]$/p' requirements.txt)
+    locked=$(sed -nE '/^(msgspec|numpy|scipy)==/,/[^\\]$/p' requirements.txt)
     python=$(find "$arm"/tree/usr/bin -name 'python3.[0-9]*' -printf '%f\n' | head -n 1)
     version=${python#python}
     key=$(digest <<<"$version $locked")
@@ -179,9 +179,10 @@ arm_packages() {
     rm -rf "$arm/python"
     printf '%s\n' "$locked" >"$arm/requirements.txt"
     logged "$venv/bin/python" -m pip install --disable-pip-version-check --no-input --require-hashes --no-deps \
-        --only-binary=:all: --platform manylinux2014_aarch64 --python-version "$version" \
+        --only-binary=:all: --platform manylinux2014_aarch64 --platform manylinux_2_28_aarch64 \
+        --platform manylinux_2_27_aarch64 --python-version "$version" \
         --target "$arm/python" -r "$arm/requirements.txt" ||
-        fail "cannot install msgspec for the arm64 virtual node (is the package index reachable?):" see-log
+        fail "cannot install packages for the arm64 virtual node (is the package index reachable?):" see-log
     stamp "$stamps/vnode-arm-packages" "$key"
 }
 
