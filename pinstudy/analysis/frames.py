@@ -42,10 +42,8 @@ class LoadedResults:
         """Find the sources below a folder; raises UserError when there are none."""
         self._source = source
         self.sources = tuple(sources_below(source))
-        for name in self.sources:
-            # Folders were found; a publication's name or a card may be wrong.
-            if not has_folder(name):
-                open_results(name)
+        # Folders were found; a publication's name or a card may be wrong.
+        self._files = {name: open_results(name) for name in self.sources if not has_folder(name)}
 
     def __repr__(self) -> str:
         """Return how it is made again."""
@@ -99,7 +97,10 @@ class LoadedResults:
 
     @cached_property
     def _opened(self) -> dict[str, Results]:
-        return {source: open_results(source) for source in self.sources}
+        return {
+            source: self._files[source] if source in self._files else open_results(source)
+            for source in self.sources
+        }
 
 
 def load(source: str | os.PathLike[str]) -> LoadedResults:

@@ -13,7 +13,7 @@ import pytest
 
 from pinstudy.base.reading import Reading
 from pinstudy.cli.commands.look import _cpus, _show
-from pinstudy.runners.look.look import Look, ThreadLook
+from pinstudy.runners.look.look import ProgramLook, ThreadLook
 from pinstudy.runners.look.look import look as look_at
 from pinstudy.runners.measure.conditions.cpu_time import HarnessCost
 from pinstudy.runners.node.node import open_node
@@ -148,7 +148,7 @@ def test_names_with_line_breaks_and_long_lists_of_cpus_keep_a_row_on_its_line(
     thread = ThreadLook(42, 42, "a\nb", even, even, 9.0, {"P": 9.0}, None, 12345, True)
     beside = Reading({}, {"foreign_cpu_s": "not read"})
     cost = HarnessCost(0.1, 0, ())
-    seen = Look((42,), "a", 10.0, 80, False, False, (thread,), even, beside, None, cost)
+    seen = ProgramLook((42,), "a", 10.0, 80, False, False, (thread,), even, beside, None, cost)
 
     first, second = two_cpus()
     _show(seen, open_node(Path("/"), f"P={first},E={second}").topology)

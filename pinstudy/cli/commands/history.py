@@ -6,19 +6,13 @@ from pathlib import Path
 
 import click
 
-from pinstudy.cli.commands.results import conditions_of, end_by, find_all_results
-from pinstudy.cli.options import JSON, STYLE, complete_results
+from pinstudy.cli.commands.results import ALL_RESULTS, conditions_of, end_by
+from pinstudy.cli.options import JSON, STYLE
 from pinstudy.cli.output import print_json, say
 
 
 @click.command("history")
-@click.argument(
-    "results",
-    nargs=-1,
-    required=True,
-    callback=find_all_results,
-    shell_complete=complete_results,
-)
+@ALL_RESULTS
 @click.option("--study", metavar="STUDY", help="Only results of this study.")
 @click.option("--node", metavar="NODE", help="Only results of this node.")
 @click.option(

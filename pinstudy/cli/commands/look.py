@@ -16,7 +16,7 @@ from pinstudy.cli.options import JSON, KINDS
 from pinstudy.cli.output import print_columns, print_json, say, wrap
 
 if TYPE_CHECKING:
-    from pinstudy.runners.look.look import Look
+    from pinstudy.runners.look.look import ProgramLook
     from pinstudy.runners.node.topology import Topology
     from pinstudy.runners.placement.thread_placement import Expected
 
@@ -102,7 +102,7 @@ def _expected(
     return lambda found: Expected("pin" if pin else "set", cpus, threads or found)
 
 
-def _show(seen: Look, topology: Topology) -> None:
+def _show(seen: ProgramLook, topology: Topology) -> None:
     named = f"process {seen.pids[0]}" if len(seen.pids) == 1 else plural(len(seen.pids), "process")
     work = f"{len(seen.at_work)} of {plural(len(seen.threads), 'thread')} at work"
     ended = ", and it ended" if seen.ended else ""
@@ -119,7 +119,7 @@ def _show(seen: Look, topology: Topology) -> None:
     print_columns(_notes(seen))
 
 
-def _kind_rows(seen: Look, topology: Topology) -> Iterator[tuple[str, ...]]:
+def _kind_rows(seen: ProgramLook, topology: Topology) -> Iterator[tuple[str, ...]]:
     used = seen.cpu_s_on
     whole_s = sum(used.values())
     yield "kind", "CPUs", "CPUs busy", "share of its CPU time"
@@ -131,7 +131,7 @@ def _kind_rows(seen: Look, topology: Topology) -> Iterator[tuple[str, ...]]:
         yield "none", "others", f"{others_s / seen.elapsed_s:.2f}", _share(others_s, whole_s)
 
 
-def _thread_rows(seen: Look, kinds: list[str]) -> Iterator[tuple[str, ...]]:
+def _thread_rows(seen: ProgramLook, kinds: list[str]) -> Iterator[tuple[str, ...]]:
     on_kinds = [f"on {kind}" for kind in kinds]
     yield ("thread", "name", "at work", *on_kinds, "waits", "moves", "allowed", "ran on")
     for thread in seen.at_work[:_MOST_THREADS]:
@@ -148,7 +148,7 @@ def _thread_rows(seen: Look, kinds: list[str]) -> Iterator[tuple[str, ...]]:
         )
 
 
-def _notes(seen: Look) -> Iterator[tuple[str, str]]:
+def _notes(seen: ProgramLook) -> Iterator[tuple[str, str]]:
     if seen.imbalance is not None:
         most, least = (duration(thread.cpu_s) for thread in (seen.at_work[0], seen.at_work[-1]))
         times = f"the busiest thread worked {most}, the least busy {least}"
@@ -161,7 +161,7 @@ def _notes(seen: Look) -> Iterator[tuple[str, str]]:
         yield "Placement", "not asked for: --expect CPUS proves it"
 
 
-def _beside(seen: Look) -> str:
+def _beside(seen: ProgramLook) -> str:
     """Return what else used the CPUs that the threads at work may use."""
     found, absent = seen.beside.fields, seen.beside.unavailable
     if not seen.cpus:

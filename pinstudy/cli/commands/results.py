@@ -248,14 +248,17 @@ def find_all_results(
     return tuple(filter(None, (find_results(context, parameter, source) for source in results)))
 
 
-@click.command("runs")
-@click.argument(
+ALL_RESULTS = click.argument(
     "results",
     nargs=-1,
     required=True,
     callback=find_all_results,
     shell_complete=complete_results,
 )
+
+
+@click.command("runs")
+@ALL_RESULTS
 @click.option(
     "-o",
     "--output",
@@ -293,13 +296,7 @@ def runs_command(results: tuple[str, ...], output: Path | None, as_json: bool) -
 
 
 @click.command("compare")
-@click.argument(
-    "results",
-    nargs=-1,
-    required=True,
-    callback=find_all_results,
-    shell_complete=complete_results,
-)
+@ALL_RESULTS
 @MARGIN
 @click.option(
     "--as-governor",

@@ -62,7 +62,7 @@ class ThreadLook:
 
 
 @dataclass(frozen=True)
-class Look:
+class ProgramLook:
     """What was seen of a program in `elapsed_s` seconds, with the threads at work first.
 
     `cpus` are those that the threads at work may use. `beside` has `foreign_cpu_s`, `interrupts_s`,
@@ -154,7 +154,7 @@ def look(
     expected: Callable[[int], Expected] | None = None,
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
-) -> Look:
+) -> ProgramLook:
     """Look at processes and their descendants for so many seconds, or until all have ended.
 
     Ctrl-C ends it earlier.
@@ -190,7 +190,7 @@ def look(
     proof = prove(samples, expected(len(deciding))) if expected else None
     if proof and proof.verdict == "proved" and not deciding:
         proof = Proof("unproved", "no thread was at work, and idle ones tell nothing")
-    return Look(
+    return ProgramLook(
         tuple(pids),
         command,
         elapsed_s,

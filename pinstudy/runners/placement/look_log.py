@@ -17,7 +17,7 @@ from pinstudy.runners.records.trace_file import (
 )
 
 
-class Look(NamedTuple):
+class LoggedLook(NamedTuple):
     """A look at a thread, at a time of CLOCK_MONOTONIC; fields as those of TracedThread."""
 
     number: int
@@ -33,7 +33,7 @@ class _Thread:
     tid: int
     team: int
     name: str = ""
-    looks: list[Look] = field(default_factory=list)
+    looks: list[LoggedLook] = field(default_factory=list)
 
 
 class LookLog:
@@ -48,7 +48,7 @@ class LookLog:
         self._looks = 0
         self._step = 1
 
-    def add(self, key: tuple[int, int], pid: int, team: int, name: str, look: Look) -> None:
+    def add(self, key: tuple[int, int], pid: int, team: int, name: str, look: LoggedLook) -> None:
         """Add a look at the thread `key`, its number and start; `name` is what it is called now.
 
         Looks come in the order of their numbers.
@@ -74,7 +74,7 @@ class LookLog:
         else:
             self._marks_left_out += 1
 
-    def _is_kept(self, look: Look) -> bool:
+    def _is_kept(self, look: LoggedLook) -> bool:
         return (look.number - 1) % self._step == 0
 
     def _thin(self) -> None:

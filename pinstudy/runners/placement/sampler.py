@@ -25,7 +25,7 @@ from pinstudy.runners.host.processes import (
     tick_s,
 )
 from pinstudy.runners.host.program_files import has_threads
-from pinstudy.runners.placement.look_log import Look, LookLog
+from pinstudy.runners.placement.look_log import LoggedLook, LookLog
 from pinstudy.runners.placement.thread_trace import Course, Mask, Point, Stay, ThreadTrace
 
 # Of a program with many processes so many are looked at.
@@ -265,7 +265,7 @@ class PlacementSampler:
             for cpu_s_on in (trace.cpu_s_on, self._cpu_s_on):
                 cpu_s_on[task.cpu] = cpu_s_on.get(task.cpu, 0.0) + spent_s
         if self._log:
-            look = Look(self.samples, now, task.cpu, works, cpu_s)
+            look = LoggedLook(self.samples, now, task.cpu, works, cpu_s)
             self._log.add(key, pid, team, task.command, look)
 
     def _trace_of(self, key: tuple[int, int], pid: int, team: int) -> ThreadTrace | None:

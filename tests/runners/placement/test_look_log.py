@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pinstudy.runners.placement.look_log import Look, LookLog
+from pinstudy.runners.placement.look_log import LoggedLook, LookLog
 from pinstudy.runners.placement.sampler import PlacementSampler
 from pinstudy.runners.records.trace_file import MAX_MARKS, MAX_ROWS, MAX_THREADS, TraceFile
 from tests.runners.placement.test_sampler import HandClock, task
@@ -45,7 +45,7 @@ def test_each_look_of_the_sampler_is_kept_with_where_and_what_it_found(tmp_path:
 def test_many_looks_are_thinned_evenly() -> None:
     log, made = LookLog(), MAX_ROWS * 3
     for number in range(1, made + 1):
-        log.add((10, 7), 10, 0, "a", Look(number, number / 100, 0, True, number / 100))
+        log.add((10, 7), 10, 0, "a", LoggedLook(number, number / 100, 0, True, number / 100))
 
     (thread,) = (file := file_of(log)).threads
     assert file.step == 4
@@ -58,7 +58,7 @@ def test_many_looks_are_thinned_evenly() -> None:
 def test_what_is_beyond_the_bounds_is_counted() -> None:
     log = LookLog()
     for tid in range(MAX_THREADS + 3):
-        log.add((tid, 7), 10, 1, "a", Look(1, 1.0, 0, True, 0.0))
+        log.add((tid, 7), 10, 1, "a", LoggedLook(1, 1.0, 0, True, 0.0))
     for _ in range(MAX_MARKS + 2):
         log.mark(True, "solve", 10**9)
     file = file_of(log)
