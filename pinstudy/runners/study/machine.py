@@ -169,7 +169,7 @@ class Machine:
 
         With `fresh` there is none. Raises UserError when something is not as it was in these.
         """
-        from pinstudy.runners.measure.energy.source import asked_meter, may_have_energy
+        from pinstudy.runners.measure.energy.source import asked_meter, check_meter, may_have_energy
 
         folder = assignment.folder or results_folder(results, study, self.node)
         history = History.of(study)
@@ -186,7 +186,10 @@ class Machine:
         if history.programs:
             self.programs_of(plan).check_earlier(folder, history.programs)
         asked = asked_meter(study, self.site)
-        energy = study.idle_power is not None and may_have_energy(self.node.root, asked)
+        if self.live:
+            check_meter(self.node.root, asked)
+        by_power = study.idle_power is not None or study.power_gate is not None
+        energy = by_power and may_have_energy(self.node.root, asked)
         summary = PlanSummary(plan, history, partial(self.launch, plan), energy)
         # Who only asks again for the tables of a complete study may do so anywhere.
         if history.done and (study.race or summary.left):

@@ -11,7 +11,7 @@ from typing import Any
 from pinstudy.base.cpulist import format_cpulist
 from pinstudy.base.text import plural, team_in_words
 from pinstudy.base.units import duration
-from pinstudy.configs.study import LATENCY_PLANS, LOADED, IdlePower, Study
+from pinstudy.configs.study import LATENCY_PLANS, LOADED, IdlePower, PowerGate, Study
 from pinstudy.runners.measure.energy.source import measurement_count
 from pinstudy.runners.measure.perf.events import too_many_events
 from pinstudy.runners.plan.case import Case, SkippedCase, case_fields
@@ -134,8 +134,7 @@ class PlanSummary:
         if gate := study.temperature_gate:
             lines.append(f"before each run up to {duration(gate.limit_s)} for packages to cool")
         if power := study.power_gate:
-            below = f"power to fall to {power.below_w:g} W"
-            lines.append(f"before each run up to {duration(power.limit_s)} for {below}")
+            lines.append(self._power_line(power))
         if study.latency:
             means = LATENCY_PLANS[study.latency]
             lines.append(f"before the runs the latency between CPUs, {means}")
@@ -203,6 +202,12 @@ class PlanSummary:
             # Most races end long before, and so may other studies.
             time = f"at most {most_s}"
         return f"{runs}{already}; expected time: {time}"
+
+    def _power_line(self, power: PowerGate) -> str:
+        below = f"for power to fall to {power.below_w:g} W"
+        if not self._measures_energy:
+            return f"no wait {below}: no power can be read (see pinstudy doctor)"
+        return f"before each run up to {duration(power.limit_s)} {below}"
 
     def _idle_line(self, wanted: IdlePower) -> str:
         if not self._measures_energy:

@@ -53,10 +53,10 @@ def test_a_site_s_command_gives_runs_the_energy_of_its_scope(folder: Path) -> No
 
 def test_a_meter_that_is_not_there_is_a_mistake_of_the_study(folder: Path) -> None:
     write_study(folder, "named", "nap", "short", meter="hwmon:nothing/power7")
-    done = pinstudy(folder, "run", "named.yaml", "--no-report", status=2)
-    assert (
-        "meter 'hwmon:nothing/power7' is not on this node; expected one of powercap" in done.stderr
-    )
+    for command in (("plan", "named.yaml"), ("run", "named.yaml", "--no-report")):
+        done = pinstudy(folder, *command, status=2)
+        expected = "meter 'hwmon:nothing/power7' is not on this node; expected one of powercap"
+        assert expected in done.stderr
 
 
 def test_a_command_that_prints_no_number_leaves_the_reason(folder: Path) -> None:

@@ -135,13 +135,24 @@ def choose_energy(root: Path, perf: str | None, asked: AskedMeter = ANY_METER) -
     return EnergySource(None, both)
 
 
+def check_meter(root: Path, asked: AskedMeter) -> None:
+    """Raise UserError when the node has no meter of the name that is asked for."""
+    if asked.name and asked.name not in RAPL:
+        _named_meter(root, asked)
+
+
+def _named_meter(root: Path, asked: AskedMeter) -> FoundMeter:
+    found = find_meters(root, asked.rule)
+    for meter in found:
+        if meter.name == asked.name:
+            return meter
+    names = ", ".join((*RAPL, *(meter.name for meter in found)))
+    raise UserError(f"meter {asked.name!r} is not on this node; expected one of {names}")
+
+
 def _of_name(root: Path, asked: AskedMeter) -> EnergySource:
     """Return the meter of a name, also where it cannot be used now; raises UserError."""
-    found = find_meters(root, asked.rule)
-    meter = next((meter for meter in found if meter.name == asked.name), None)
-    if meter is None:
-        names = ", ".join((*RAPL, *(meter.name for meter in found)))
-        raise UserError(f"meter {asked.name!r} is not on this node; expected one of {names}")
+    meter = _named_meter(root, asked)
     others = dict.fromkeys(DOMAINS, f"the energy of {meter.name} is asked for")
     if meter.scope in others:
         del others[meter.scope]
