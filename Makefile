@@ -139,6 +139,7 @@ cards: ## Write the cards of the publications that come with pinstudy: cards/*.j
 docs: ## Build the documentation as a site: build/site/index.html
 	@tools/setup.sh docs
 	@.venv/bin/python -m website.gallery
+	@.venv/bin/python -m website.notebook
 	@NO_MKDOCS_2_WARNING=1 .venv/bin/python -m mkdocs build --quiet --strict
 	@.venv/bin/python -m website.site_check
 

@@ -1,6 +1,7 @@
 """Hooks of mkdocs: links that lead out of docs/ stay on the site, which says where it was built.
 
-The gallery (website/gallery.py) lies beside the pages of docs/.
+The gallery (website/gallery.py) lies beside the pages of docs/, and so does the notebook with its
+outputs (website/notebook.py).
 """
 
 import os
@@ -19,12 +20,14 @@ from pinstudy.base import VERSION
 _LINK = re.compile(r"(?<=\]\()[^)#:\s]+(?=[)#])")
 # Pages that are not in docs/; any other file gets a page that shows it as code.
 _PAGES = [*map(str, Path().glob("*.md")), "vnode/README.md", "benchmarks/RESULTS.md"]
-_GALLERY = Path("build/gallery")
+_MADE = (Path("build/gallery"), Path("build/notebook"))
 
 
 def _on_site(link: str, page: str) -> str:
     """Return the site's page for a link; pages are named by their place in the checkout."""
     path = normpath(f"{dirname(page)}/{link}".lstrip("/"))
+    # The notebook's page has its outputs.
+    path = re.sub(r"^(docs/.+)\.ipynb$", r"\1.md", path)
     inside = path.startswith("docs/") or path.endswith(".md")
     return path.removeprefix("docs/") if inside else f"source/{path}.md"
 
@@ -52,9 +55,10 @@ def on_files(files: Files, config: MkDocsConfig) -> None:
                 added[uri] = f"---\nsearch: {{exclude: true}}\n---\n# {shown}\n\n{code}"
     for uri, text in added.items():
         files.append(File.generated(config, uri, content=text))
-    for path in filter(Path.is_file, sorted(_GALLERY.rglob("*"))):
-        uri = path.relative_to(_GALLERY).as_posix()
-        files.append(File.generated(config, uri, abs_src_path=str(path.resolve())))
+    for folder in _MADE:
+        for path in filter(Path.is_file, sorted(folder.rglob("*"))):
+            uri = path.relative_to(folder).as_posix()
+            files.append(File.generated(config, uri, abs_src_path=str(path.resolve())))
 
 
 def on_page_markdown(markdown: str, page: Page, **_: object) -> str:

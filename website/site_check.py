@@ -1,4 +1,6 @@
-"""Opens the built site from its files in a browser: its search must find a page, offline.
+"""Opens the built site from its files in a browser, offline.
+
+Its search must find a page, and the notebook's page must show tables and figures.
 
 `make docs` runs it. Exit status 1 with a line that says what is wrong.
 """
@@ -6,6 +8,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -13,6 +16,7 @@ from pathlib import Path
 SITE = Path("build/site")
 # The names of tools/packages.sh.
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+NOTEBOOK = "notebook.html"
 SOUGHT, FOUND = "energy by core kind", "energy-by-kind.html"
 LONGEST_WAIT_MS = 60_000
 
@@ -40,6 +44,15 @@ def check(browser_path: str) -> list[str]:
             )
         except TimedOut:
             wrong.append(f"a search for {SOUGHT!r} does not find {FOUND}")
+        page.goto((SITE / NOTEBOOK).resolve().as_uri())
+        pictures = page.locator(".md-content img").evaluate_all(
+            "all => all.map(i => i.naturalWidth)"
+        )
+        tables = page.locator(".md-content .output td:visible").all_inner_texts()
+        if not tables or not pictures or not all(pictures):
+            wrong.append(f"{NOTEBOOK} lacks tables or figures")
+        if any(re.search("&[a-z]+;|</?t[dr]", text) for text in tables):
+            wrong.append(f"{NOTEBOOK} has markup in its tables")
         browser.close()
     return wrong + [url for url in asked if not url.startswith(("file:", "data:"))]
 
