@@ -36,11 +36,10 @@ from pinstudy.analysis.figures.style import (
     cores_of,
     kind_style,
 )
-from pinstudy.analysis.latency.findings import LEVELS, kernel_groups, near_order
+from pinstudy.analysis.latency.findings import kernel_groups, levels_of, near_order
 from pinstudy.analysis.latency.reading import Array, Latency
 from pinstudy.analysis.words.experiments import ns
 from pinstudy.base.text import plural
-from pinstudy.runners.node.topology import Topology
 
 TITLE = "Core-to-core latency"
 
@@ -95,7 +94,7 @@ def draw_latency(latency: Latency, layout: Layout = SCREEN) -> Drawing:
 
 def _map(latency: Latency, side: float) -> _Map:
     """Return the map; `side` is its greatest width in inches."""
-    cpus = tuple(near_order(latency.topology, latency.cpus))
+    cpus = tuple(near_order(latency, latency.cpus))
     order = np.searchsorted(latency.cpus, cpus)
     values = latency.matrix[np.ix_(order, order)]
     calm = values.copy()
@@ -115,14 +114,15 @@ def _map(latency: Latency, side: float) -> _Map:
 
 
 def _drawn(latency: Latency, layout: Layout) -> Figure:
-    layers = _layers(latency.topology, near_order(latency.topology, latency.cpus))
+    layers = _layers(latency, near_order(latency, latency.cpus))
     above, beside = _room_for(layers)
     left = _LEFT + beside
     most = _SIDE if layout.width is None else min(_SIDE, layout.width - left - _RIGHT)
     shown = _map(latency, most)
     side = shown.cell * len(shown.cpus)
     width = layout.wide(max(_MIN_WIDTH, left + side + _RIGHT))
-    title = f"{TITLE} of {latency.node_id}: median one-way time from row to column"
+    number = "mean" if latency.imported else "median"
+    title = f"{TITLE} of {latency.node_id}: {number} one-way time from row to column"
     title_lines = layout.title_lines(title, width)
     top = 0.1 + LINE_IN * len(title_lines) + above
     entries = _legend(latency, layers)
@@ -217,8 +217,12 @@ def _caption(latency: Latency) -> str:
     lacking, wrong = _unmeasured(latency), len(latency.disturbed)
     return sentences(
         "Rows are the CPU that begins, columns the one that answers.",
-        "A cell is the median over all samples of that direction.",
-        "Brackets at the edges are what the kernel tells.",
+        "A cell is the mean that another tool wrote, of either direction."
+        if latency.imported
+        else "A cell is the median over all samples of that direction.",
+        "Brackets at the edges are what the kernel tells."
+        if latency.groups_shown is None
+        else "Brackets at the edges are groups that the cells show.",
         f"{plural(lacking, 'ordered pair')} not measured." if lacking else "",
         f"{plural(wrong, 'pair')} off the scale, as if disturbed." if wrong else "",
     )
@@ -249,16 +253,16 @@ class _Layer:
     kinds: tuple[str, ...] = ()
 
 
-def _layers(topology: Topology, cpus: Sequence[int]) -> list[_Layer]:
+def _layers(latency: Latency, cpus: Sequence[int]) -> list[_Layer]:
     """Return what stands at the edges, from the map outwards; kinds only where there are several.
 
     Levels of the kernel with the same groups share a layer.
     """
-    shown = frozenset(cpus)
+    topology, shown = latency.topology, frozenset(cpus)
     kinds = {kind.name: tuple(sorted(shown.intersection(kind.cpus))) for kind in topology.kinds}
-    kernel = [group for group in kernel_groups(topology, cpus) if len(group.cpus) < len(cpus)]
+    kernel = [group for group in kernel_groups(latency) if len(group.cpus) < len(cpus)]
     names: dict[tuple[tuple[int, ...], ...], list[str]] = {}
-    for name in LEVELS:
+    for name in levels_of(latency):
         of_level = tuple(group.cpus for group in kernel if name in group.names)
         if of_level:
             names.setdefault(of_level, []).append(name)

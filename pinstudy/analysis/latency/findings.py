@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -11,6 +11,7 @@ import pandas as pd
 
 from pinstudy.analysis.format.numbers import NOTHING, fixed
 from pinstudy.analysis.format.table import Column, Table, Written, table_of
+from pinstudy.analysis.latency.nearness import NEARER
 from pinstudy.analysis.latency.reading import Array, Latency
 from pinstudy.analysis.results.case import grouped
 from pinstudy.analysis.words import experiments as words
@@ -40,7 +41,7 @@ class KernelGroup:
     """Measured CPUs that the kernel groups, two or more, and their core kinds.
 
     `names` are of LEVELS, inner ones first, then the core kind that consists of these CPUs
-    (`P-cores`); or ALL.
+    (`P-cores`); or ALL. Without a topology they are of the groups that the latencies show.
     """
 
     cpus: tuple[int, ...]
@@ -73,14 +74,15 @@ class Partners:
     """A CPU's siblings on its own core, and the nearest CPU on another core; None: not measured.
 
     `as_near` are the CPUs on other cores whose runs overlap those with the nearest one: they are
-    not told apart from it. Of two pairs alike, four runs each overlap in 97 of 100 cases.
+    not told apart from it. Of two pairs alike, four runs each overlap in 97 of 100 cases. They are
+    None where a pair has no runs, but a mean.
     """
 
     cpu: int
     kind: str
     siblings: tuple[Partner, ...]
     nearest: Partner | None
-    as_near: tuple[int, ...]
+    as_near: tuple[int, ...] | None
 
 
 @dataclass(frozen=True)
@@ -120,11 +122,18 @@ def latency_findings(latency: Latency) -> LatencyFindings:
     return LatencyFindings(latency, groups, partners, _teams(latency, groups, partners))
 
 
-def kernel_groups(topology: Topology, measured: Iterable[int]) -> list[KernelGroup]:
-    """Return the kernel's groups among the measured CPUs, and all of these; larger ones first."""
-    cpus = frozenset(measured)
+def levels_of(latency: Latency) -> tuple[str, ...]:
+    """Return the names of levels, inner ones first: LEVELS, or those of groups shown."""
+    if latency.groups_shown is None:
+        return LEVELS
+    return tuple(dict.fromkeys(_shown_name(group) for group in latency.groups_shown))
+
+
+def kernel_groups(latency: Latency) -> list[KernelGroup]:
+    """Return the kernel's groups among the CPUs, and all of these; larger ones first."""
+    topology, cpus = latency.topology, frozenset(latency.cpus)
     names: dict[tuple[int, ...], dict[str, None]] = {}
-    for name, group in _levels(topology):
+    for name, group in _levels(latency):
         names.setdefault(tuple(sorted(cpus.intersection(group))), {})[name] = None
     names.setdefault(tuple(sorted(cpus)), {ALL: None})
     groups = [
@@ -135,8 +144,14 @@ def kernel_groups(topology: Topology, measured: Iterable[int]) -> list[KernelGro
     return sorted(groups, key=lambda group: (-len(group.cpus), group.cpus))
 
 
-def near_order(topology: Topology, cpus: Iterable[int]) -> list[int]:
+def near_order(latency: Latency, cpus: Iterable[int]) -> list[int]:
     """Return CPUs in an order in which those that the kernel calls near stand together."""
+    topology = latency.topology
+    if latency.groups_shown is not None:
+        larger_first = latency.groups_shown[::-1]
+        return sorted(
+            cpus, key=lambda cpu: (*(group[0] for group in larger_first if cpu in group), cpu)
+        )
     package = {cpu: core.package for core in topology.cores for cpu in core.cpus}
     groups = (
         [node.cpus for node in topology.numa],
@@ -152,7 +167,20 @@ def near_order(topology: Topology, cpus: Iterable[int]) -> list[int]:
     )
 
 
-def _levels(topology: Topology) -> Iterator[tuple[str, Iterable[int]]]:
+def _shown_name(group: Sequence[int]) -> str:
+    return f"group of {len(group)}"
+
+
+def _levels(latency: Latency) -> Iterator[tuple[str, Iterable[int]]]:
+    if latency.groups_shown is None:
+        yield from _kernel_levels(latency.topology)
+    for group in latency.groups_shown or ():
+        yield _shown_name(group), group
+    for kind in latency.topology.kinds if latency.topology.hybrid else ():
+        yield f"{kind.name}-cores", kind.cpus
+
+
+def _kernel_levels(topology: Topology) -> Iterator[tuple[str, Iterable[int]]]:
     for core in topology.cores:
         yield SIBLINGS, core.cpus
     for level, name in ((2, L2), (3, L3)):
@@ -165,8 +193,6 @@ def _levels(topology: Topology) -> Iterator[tuple[str, Iterable[int]]]:
         yield PACKAGE, package
     for node in topology.numa:
         yield NUMA, node.cpus
-    for kind in topology.kinds if topology.hybrid else ():
-        yield f"{kind.name}-cores", kind.cpus
 
 
 def _kinds(topology: Topology, cpus: Iterable[int]) -> tuple[str, ...]:
@@ -174,7 +200,7 @@ def _kinds(topology: Topology, cpus: Iterable[int]) -> tuple[str, ...]:
 
 
 def _groups(latency: Latency) -> list[LatencyGroup]:
-    kernel = kernel_groups(latency.topology, latency.cpus)
+    kernel = kernel_groups(latency)
     # The number of the smallest group that has both CPUs of a pair.
     smallest = np.zeros((len(latency.cpus),) * 2, dtype=np.intp)
     for number, group in enumerate(kernel):
@@ -213,7 +239,9 @@ def _partners(latency: Latency) -> list[Partners]:
             )
         )
         kind = latency.topology.kind_of(cpu) or ""
-        partners.append(Partners(cpu, kind, siblings, nearest, as_near))
+        partners.append(
+            Partners(cpu, kind, siblings, nearest, None if latency.imported else as_near)
+        )
     return partners
 
 
@@ -254,7 +282,7 @@ def _a_core_each(latency: Latency) -> list[int]:
     """Return the first measured CPU of each core, the best kind first, near ones together."""
     core_of = {cpu: core for core in latency.topology.cores for cpu in core.cpus}
     measured = {cpu for ends in ("a", "b") for cpu in latency.runs[ends].tolist()}
-    order = near_order(latency.topology, measured)
+    order = near_order(latency, measured)
     first: dict[tuple[int, ...], int] = {}
     for cpu in sorted(order, key=lambda cpu: core_of[cpu].rank):
         first.setdefault(core_of[cpu].cpus, cpu)
@@ -268,20 +296,21 @@ _MAX_DISTURBED = 3
 
 
 def latency_tables(findings: LatencyFindings) -> tuple[Table, ...]:
-    """Return the table of the kernel's groups, and that of each CPU's nearest partner."""
+    """Return the table of the groups, and that of each CPU's nearest partner."""
     groups, partners = findings.groups, findings.partners
+    shown = findings.latency.groups_shown is not None
     return (
         table_of(
-            "One way between two CPUs, by the kernel's groups",
+            f"One way between two CPUs, by the {'matrix' if shown else 'kernel'}'s groups",
             _GROUPS,
             groups[:MAX_ROWS],
             [*_notes(findings), *_rest(len(groups))],
         ),
         table_of(
-            "The nearest partner of each CPU, on another core",
+            f"The nearest partner of each CPU, {words.OUTSIDE if shown else words.ELSEWHERE}",
             _PARTNERS,
             partners[:MAX_ROWS],
-            [words.AS_NEAR, *_rest(len(partners))],
+            [*_partner_notes(findings.latency), *_rest(len(partners))],
         ),
     )
 
@@ -296,13 +325,14 @@ def findings_data(findings: LatencyFindings) -> dict[str, Any]:
     latency = findings.latency
     return {
         "node_id": latency.node_id,
+        "imported": latency.imported,
         "started_at": latency.started_at,
         "method": latency.method,
         "plan": latency.plan,
         "pairs_of_node": latency.pairs_of_node,
         "addresses": latency.addresses,
-        "samples": len(latency.one_way_ns),
-        "switched": _switched(latency),
+        "samples": None if latency.imported else len(latency.one_way_ns),
+        "switched": None if latency.imported else _switched(latency),
         "pairs": latency.pairs.sort_values(["median_ns", "a", "b"]).to_dict("records"),
         "left_out": [{"cpus": list(pair.cpus), "reason": pair.reason} for pair in latency.left_out],
         "disturbed": [[a, b] for a, b, _ in latency.disturbed],
@@ -336,13 +366,11 @@ def _notes(findings: LatencyFindings) -> Iterator[str]:
         latency.nearest, latency.farthest, float(latency.pairs["median_ns"].median())
     )
     yield words.MEASURED.format(
-        pairs=len(latency.pairs),
-        possible=plural(latency.pairs_of_node, "pair"),
-        method=words.METHODS[latency.method],
-        lines=plural(latency.addresses, "line"),
-        samples=plural(len(latency.one_way_ns), "sample"),
+        pairs=len(latency.pairs), possible=plural(latency.pairs_of_node, "pair"), how=_how(latency)
     )
     yield words.OF_NO_SMALLER_GROUP
+    if latency.groups_shown is not None:
+        yield from (text.format(times=NEARER) for text in words.GROUPS_SHOWN)
     if switched := _switched(latency):
         yield from (text.format(times=plural(switched, "time")) for text in words.SWITCHED_OUT)
     if latency.left_out:
@@ -357,6 +385,23 @@ def _notes(findings: LatencyFindings) -> Iterator[str]:
     elif latency.topology.hybrid:
         kinds = ", ".join(kind.name for kind in latency.topology.kinds)
         yield words.KINDS_DIFFER.format(kinds=one_line(kinds))
+
+
+def _how(latency: Latency) -> str:
+    """Return how the pairs were measured, as far as it is known."""
+    if latency.method is None or latency.addresses is None:
+        return words.BY_ANOTHER_TOOL.format(file=one_line(latency.imported or "", None))
+    return words.HOW.format(
+        method=words.METHODS[latency.method],
+        lines=plural(latency.addresses, "line"),
+        samples=plural(len(latency.one_way_ns), "sample"),
+    )
+
+
+def _partner_notes(latency: Latency) -> Iterator[str]:
+    yield words.NO_RUNS if latency.imported else words.AS_NEAR
+    if latency.groups_shown is not None:
+        yield words.MAYBE_SIBLINGS
 
 
 def _switched(latency: Latency) -> int:
@@ -416,5 +461,5 @@ _PARTNERS: tuple[Written[Partners], ...] = (
         Column("nearest", "ns", right=False),
         lambda row: _partner(row.nearest) if row.nearest else "not measured",
     ),
-    (Column("as near", right=False), lambda row: format_cpulist(row.as_near) or NOTHING),
+    (Column("as near", right=False), lambda row: format_cpulist(row.as_near or ()) or NOTHING),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pinstudy.analysis.latency.nearness import groups_shown
 from pinstudy.base import PINSTUDY
 from pinstudy.base.cpulist import parse_cpulist
 from pinstudy.base.decoding import read_decoded
@@ -24,13 +25,14 @@ from pinstudy.runners.records.node_file import MAX_ONLINE, TopologyTable
 Array = NDArray[np.float64]
 
 MAX_BYTES = 512 * 1024 * 1024
-_EXPECTED = f"name a latency.json that `{PINSTUDY} latency` has written"
+_EXPECTED = f"name a latency.json that `{PINSTUDY} latency` has written, or a matrix, *.csv"
 _AGAIN = f"; measure again with `{PINSTUDY} latency`, or name another file"
 
 _QUANTILES = {"q05_ns": 0.05, "median_ns": 0.5, "q95_ns": 0.95}
 # A pair that many times as slow as the way over a third CPU was disturbed. Kinds of cores make ways
 # over a third one shorter, too, but not by half.
 DISTURBED = 3.0
+_PAIR = 2
 
 
 @dataclass(frozen=True)
@@ -40,18 +42,24 @@ class Latency:
     `runs` has a row a run, in the file's order: `a` < `b` (its CPUs), `from_cpu`, `to_cpu`,
     `switched` (involuntary context switches; NaN where not counted), `n` (samples). `one_way_ns`
     are the samples of all runs, one run after the other.
+
+    Of a matrix of another tool, `imported` is its file; `started_at`, `method` and `addresses` are
+    None. Where that is all that is known of a node, `groups_shown` are the matrix's own groups
+    (analysis.latency.nearness), and those of two CPUs stand for the cores.
     """
 
     node_id: str
-    started_at: str
-    method: str
+    imported: str | None
+    started_at: str | None
+    method: str | None
     plan: str
     pairs_of_node: int
-    addresses: int
+    addresses: int | None
     topology: Topology
     left_out: tuple[LeftOutPair, ...]
     runs: pd.DataFrame
     one_way_ns: Array
+    groups_shown: tuple[tuple[int, ...], ...] | None = None
 
     @cached_property
     def cpus(self) -> tuple[int, ...]:
@@ -76,8 +84,12 @@ class Latency:
 
     @cached_property
     def matrix(self) -> Array:
-        """The median one-way time in ns from the row's CPU to the column's; NaN: not measured."""
-        return self._matrix(self.directed, "median_ns")
+        """The median one-way time in ns from the row's CPU to the column's; NaN: not measured.
+
+        A matrix of another tool that has a pair once says it of both directions.
+        """
+        matrix = self._matrix(self.directed, "median_ns")
+        return np.where(np.isnan(matrix), matrix.T, matrix) if self.imported else matrix
 
     @cached_property
     def both_ways(self) -> Array:
@@ -157,6 +169,7 @@ def _latency(file: LatencyFile) -> Latency:
     runs, samples = _runs(file, frozenset(topology.online))
     latency = Latency(
         node_id=file.node_id,
+        imported=file.imported,
         started_at=file.started_at,
         method=file.method,
         plan=file.plan,
@@ -169,7 +182,23 @@ def _latency(file: LatencyFile) -> Latency:
     )
     if len(latency.cpus) > MAX_CPUS:
         raise ValueError(f"pairs: expected pairs of at most {MAX_CPUS} CPUs")
-    return latency
+    return _with_groups_shown(latency) if "topology" in file.unavailable else latency
+
+
+def _with_groups_shown(latency: Latency) -> Latency:
+    """Return latencies of a node without topology with the groups that they show themselves.
+
+    Two CPUs that are a group may be a core's siblings: a team shall have one of them.
+    """
+    shown, kind_of = groups_shown(latency.cpus, latency.both_ways), latency.topology.kind_of
+    alike = (group for group in shown if len(group) == _PAIR and len({*map(kind_of, group)}) == 1)
+    first = {cpu: group[0] for group in alike for cpu in group}
+    cores: dict[int, list[int]] = {}
+    for core in latency.topology.cores:
+        for cpu in core.cpus:
+            cores.setdefault(first.get(cpu, cpu), []).append(cpu)
+    paired = tuple(Core(tuple(cpus), kind_of(cpus[0]) or "", 0) for cpus in cores.values())
+    return replace(latency, topology=replace(latency.topology, cores=paired), groups_shown=shown)
 
 
 def _runs(file: LatencyFile, online: frozenset[int]) -> tuple[pd.DataFrame, Array]:
@@ -186,8 +215,9 @@ def _runs(file: LatencyFile, online: frozenset[int]) -> tuple[pd.DataFrame, Arra
     if not file.pairs:
         raise ValueError("pairs: expected one measured pair or more")
     runs = [run for pair in file.pairs for run in pair.runs]
-    if any(run.address >= file.addresses for run in runs):
-        raise ValueError(f"pairs: expected addresses from 0 to {file.addresses - 1}")
+    addresses = file.addresses or 1
+    if any(run.address >= addresses for run in runs):
+        raise ValueError(f"pairs: expected addresses from 0 to {addresses - 1}")
     frame = pd.DataFrame(
         {
             "a": [min(run.from_cpu, run.to_cpu) for run in runs],

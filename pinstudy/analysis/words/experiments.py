@@ -18,7 +18,14 @@ from pinstudy.analysis.words.verdict import modes_text, note, ratio_interval, ra
 from pinstudy.base.text import first_of, one_line
 
 # Latencies.
-MEASURED = "{pairs} of {possible} by {method}, {lines} a pair, {samples}"
+MEASURED = "{pairs} of {possible} {how}"
+HOW = "by {method}, {lines} a pair, {samples}"
+BY_ANOTHER_TOOL = "of another tool's {file}, a mean each; method, samples and spread are not known"
+GROUPS_SHOWN = (
+    "topology not known: CPUs of a group are {times} times nearer to each other than to others",
+    "of a group of 2, maybe siblings on a core, a team has one CPU",
+    "--sysroot tells the topology, --kinds the core kinds",
+)
 METHODS = {"cas": "compare-and-swap (cas)", "store": "stores and loads (store)"}
 SWITCHED_OUT = (
     "something else ran here: threads were switched out {times}",
@@ -29,6 +36,9 @@ REST_IN = "the first {shown} of {rows}; the others: {where}"
 DISTURBED = "disturbed, over three times the way over a third CPU: CPUs {pairs}"
 OF_NO_SMALLER_GROUP = "a group's range: of its pairs that share no smaller group"
 AS_NEAR = "as near: their runs overlap those with the nearest CPU, which may be so by luck"
+ELSEWHERE, OUTSIDE = "on another core", "outside its group of 2"
+NO_RUNS = "as near: not known, a matrix has no runs"
+MAYBE_SIBLINGS = "sibling: the other of a group of 2, maybe on another core"
 ONE_CORE = "no team: one core was measured, a team needs two"
 KINDS_DIFFER = "core kinds differ in speed, too ({kinds}): latency alone does not show it"
 

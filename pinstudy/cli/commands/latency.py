@@ -15,7 +15,7 @@ from pinstudy.cli.output import ALL_LIBRARIES, print_json, say, without_library,
 
 if TYPE_CHECKING:
     from pinstudy.runners.latency.pairs import LatencyPlan
-    from pinstudy.runners.records.latency_file import Method
+    from pinstudy.runners.records.latency_file import LatencyFile, Method
 
 _NO_PRECISION = "none"
 
@@ -27,7 +27,9 @@ _NO_PRECISION = "none"
     metavar="PAIRS",
     help="All (default), representative, or a list such as 0:1,0:2.",
 )
-@click.option("--cpus", metavar="LIST", help="Only pairs of these CPUs, as 0-3,8.")
+@click.option(
+    "--cpus", metavar="LIST", help="Only pairs of these CPUs, as 0-3,8; of a matrix, its rows'."
+)
 @click.option(
     "--method",
     type=click.Choice(["cas", "store"]),
@@ -63,7 +65,7 @@ _NO_PRECISION = "none"
     "source",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Measure nothing; read an earlier latency.json.",
+    help="Measure nothing; read an earlier latency.json, or the CSV of core-to-core-latency.",
 )
 @RESULTS
 @OUTPUT
@@ -97,9 +99,15 @@ def latency_command(
     from pinstudy.runners.study.machine import LIVE_ROOT
 
     if source is not None:
-        if which is not None or cpus is not None:
+        is_matrix = source.suffix.lower() == ".csv"
+        if which is not None or (cpus is not None and not is_matrix):
             raise UserError("--from measures nothing; leave out --pairs and --cpus")
         give_up_root()
+        if is_matrix:
+            content = _imported(source, cpus, sysroot if _is_given("sysroot") else None, kinds)
+            output = output or results / "latency" / content.node_id
+            source = write_latency(output, content)
+            say(f"written: {source}", err=as_json)
         _show(source, output or source.parent, as_json)
         return
     share = None if precision == _NO_PRECISION else share_option("--precision", precision)
@@ -130,6 +138,24 @@ def latency_command(
         if as_json:
             raise StudyError(missing) from None
         say(missing, err=True)
+
+
+def _is_given(name: str) -> bool:
+    source = click.get_current_context().get_parameter_source(name)
+    return source is not click.core.ParameterSource.DEFAULT
+
+
+def _imported(path: Path, cpus: str | None, sysroot: Path | None, kinds: str | None) -> LatencyFile:
+    """Return a matrix as a latency file, with a node's topology where a tree of it is given."""
+    from pinstudy.analysis.imports.latency_matrix import cpus_of_rows, latency_file, read_matrix
+    from pinstudy.runners.node.core_kinds.declared import declare
+    from pinstudy.runners.node.node import open_node
+
+    matrix = read_matrix(path)
+    topology = open_node(sysroot, kinds).topology if sysroot else None
+    rows = cpus_of_rows(path, len(matrix), cpus, topology)
+    declared = declare(kinds, (), tuple(rows), ())[0] if kinds and not topology else ()
+    return latency_file(path, matrix, rows, topology, declared)
 
 
 def _show_plan(plan: LatencyPlan, lines: list[str], expected_s: float, as_json: bool) -> None:

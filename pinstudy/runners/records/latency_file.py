@@ -25,13 +25,16 @@ Pair = tuple[Cpu, Cpu]
 _Many = Annotated[int, Meta(ge=1, le=2**62)]
 
 
-class PingPong(Struct, frozen=True):
-    """One run of a pair, from a CPU to another: its samples, and how often it was switched out."""
+class PingPong(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One run of a pair, from a CPU to another: its samples, and how often it was switched out.
+
+    An imported run has one sample, a mean, and nothing else is known of it.
+    """
 
     from_cpu: Cpu = field(name="from")
     to_cpu: Cpu = field(name="to")
-    address: Annotated[int, Meta(ge=0, lt=MAX_ADDRESSES)]
-    round_trips: _Many
+    address: Annotated[int, Meta(ge=0, lt=MAX_ADDRESSES)] = 0
+    round_trips: _Many | None = None
     one_way_ns: Annotated[list[Nanoseconds], Meta(min_length=1, max_length=10_000)]
     switched: Annotated[int, Meta(ge=0, le=2**62)] | None = None
 
@@ -71,6 +74,9 @@ def check_pair(cpus: Pair) -> None:
 class LatencyFile(Struct, omit_defaults=True, kw_only=True):
     """What was measured, how, and on which node; what is None has its reason in `unavailable`.
 
+    `imported` is the file of another tool that it is from. Then `topology` may have a reason, too:
+    it names CPUs and declared kinds only.
+
     `samples_least`, `precision` and `seed` are those of runners.latency.measure.LatencySettings;
     `pairs_of_node` is how many pairs of CPUs the node has.
     """
@@ -80,14 +86,15 @@ class LatencyFile(Struct, omit_defaults=True, kw_only=True):
     node_id: Text
     node_digest: Text = ""
     boot_id: Text | None = None
-    started_at: Text
-    method: Method
+    imported: Text | None = None
+    started_at: Text | None = None
+    method: Method | None = None
     plan: PlanName
     pairs_of_node: _Many
     samples_least: int | None = None
     precision: float | None = None
     seed: int | None = None
-    addresses: Annotated[int, Meta(ge=1, le=MAX_ADDRESSES)]
+    addresses: Annotated[int, Meta(ge=1, le=MAX_ADDRESSES)] | None = None
     topology: TopologyTable
     versions: dict[str, str] = {}
     governor: Text | None = None
@@ -97,3 +104,9 @@ class LatencyFile(Struct, omit_defaults=True, kw_only=True):
     left_out: Annotated[list[LeftOutPair], Meta(max_length=MAX_PAIRS)]
     interrupted: bool = False
     elapsed_s: float | None = None
+
+    def __post_init__(self) -> None:
+        """Raise ValueError where a measurement by pinstudy does not say how it was made."""
+        for name in ("started_at", "method", "addresses"):
+            if self.imported is None and getattr(self, name) is None:
+                raise ValueError(f"{name}: expected it of what pinstudy measured")
