@@ -18,8 +18,11 @@ from pathlib import Path
 from typing import Any
 
 from pinstudy.analysis.affinity.c2c import read_c2c
+from pinstudy.analysis.imports.latency_matrix import latency_file, read_matrix
 from pinstudy.analysis.imports.perf_log import read_log
+from pinstudy.analysis.imports.powermetrics import import_powermetrics
 from pinstudy.analysis.imports.timings import import_timings
+from pinstudy.analysis.latency.findings import latency_findings
 from pinstudy.analysis.latency.reading import read_latency
 from pinstudy.analysis.records.runs import read_runs
 from pinstudy.analysis.results.card_file import read_card
@@ -42,6 +45,7 @@ from pinstudy.runners.batch_systems.slurm import read_squeue
 from pinstudy.runners.host.processes import parse_task
 from pinstudy.runners.host.program_files import UnreadableProgramError
 from pinstudy.runners.host.tree import Tree
+from pinstudy.runners.latency.measure import write_latency
 from pinstudy.runners.latency.pairs import parse_pairs
 from pinstudy.runners.measure.conditions.cpu_time import parse_stat
 from pinstudy.runners.measure.energy.perf import read_joules
@@ -62,6 +66,8 @@ from pinstudy.runners.records.perf.scaling import undo_scaling
 from pinstudy.runners.records.trace_file import packed, unpacked
 from pinstudy.runners.settings.journal import STUDY, Journal
 from pinstudy.runners.vm.guest import read_observation
+from tests.analysis.imports.test_latency_matrix import SIX as MATRIX
+from tests.analysis.imports.test_powermetrics import TEXT as POWERMETRICS
 from tests.analysis.imports.test_timings import BENCHMARK, HYPERFINE, LIKWID
 from tests.analysis.test_trace import FILE as TRACE
 from tests.fuzz.scenes import APP, SCENES, SITE
@@ -131,6 +137,12 @@ def _perf_output(data: bytes) -> None:
     _finite(joules.values(), 0)
 
 
+def _matrix(path: Path) -> object:
+    cells = read_matrix(path)
+    file = latency_file(path, cells, range(len(cells)), None, ())
+    return latency_findings(read_latency(write_latency(path.parent, file)))
+
+
 def _imports(tool: str) -> Callable[[Path], object]:
     """Return what imports a file of a tool into a folder, which is removed."""
 
@@ -139,6 +151,8 @@ def _imports(tool: str) -> Callable[[Path], object]:
         shutil.rmtree(into, ignore_errors=True)
         options: dict[str, str | int | None] = {"app": "lu", "threads": 1}
         options |= {} if tool == "hyperfine" else {"mapping": "m"}
+        if tool == "powermetrics":
+            return import_powermetrics([path], into, options)
         return import_timings(tool, [path], into, options)
 
     return target
@@ -308,6 +322,10 @@ def targets(folder: Path) -> Mapping[str, Target]:
         "hyperfine": Target(_in_file(folder / "h.json", _imports("hyperfine")), _json(HYPERFINE)),
         "benchmark": Target(_in_file(folder / "b.json", _imports("benchmark")), _json(BENCHMARK)),
         "likwid": Target(_in_file(folder / "likwid.csv", _imports("likwid")), _texts(LIKWID)),
+        "powermetrics": Target(
+            _in_file(folder / "power.txt", _imports("powermetrics")), _texts(POWERMETRICS)
+        ),
+        "latency-matrix": Target(_in_file(folder / "matrix.csv", _matrix), _texts(MATRIX)),
         "c2c-samples": Target(_refusing(NotUnderstoodError)(_samples), _read("c2c")),
         "c2c-file": Target(
             _in_file(

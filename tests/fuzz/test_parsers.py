@@ -17,6 +17,7 @@ NAMES = (
     "study", "app", "site", "mappings", "perf-output", "perf-log", "c2c-samples", "c2c-file",
     "records", "summaries", "card", "latency", "submission", "attempt", "batch-answers", "journal",
     "guest", "short-texts", "node-files", "programs", "hyperfine", "benchmark", "likwid", "trace",
+    "latency-matrix", "powermetrics",
 )  # fmt: skip
 # They take some milliseconds.
 LIMIT_S = 20.0

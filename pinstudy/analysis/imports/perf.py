@@ -17,7 +17,14 @@ from typing import Any
 
 from pinstudy.analysis.imports.identity import Identifier, LoggedCase
 from pinstudy.analysis.imports.perf_log import Block, in_ns, read_log
-from pinstudy.analysis.imports.runs import STUDY, Imported, ImportedRun, node_name, write_runs
+from pinstudy.analysis.imports.runs import (
+    STUDY,
+    Imported,
+    ImportedRun,
+    lasted_alike,
+    node_name,
+    write_runs,
+)
 from pinstudy.analysis.imports.summary_file import add_summaries
 from pinstudy.analysis.measures import csv_column
 from pinstudy.base.errors import UserError
@@ -34,11 +41,6 @@ from pinstudy.runners.records.energy import (
 from pinstudy.runners.records.perf.counters import no_counters, read_counters
 from pinstudy.runners.records.perf.output import PerfOutput, Row
 from pinstudy.runners.records.perf.scaling import canonical_event
-
-# By how much two perfs, one started in the other, may differ in time: the start of a perf takes
-# some hundredths of a second, more on a large node.
-_APART_S = 1.0
-_APART_SHARE = 0.1
 
 
 @dataclass(frozen=True)
@@ -181,7 +183,7 @@ def _check_times(run: _Log, energy: _Log) -> None:
     run_s, energy_s = run.block.elapsed_s, energy.block.elapsed_s
     if run_s is None or energy_s is None:
         return
-    if abs(energy_s - run_s) > max(_APART_S, _APART_SHARE * max(energy_s, run_s)):
+    if not lasted_alike(energy_s, run_s):
         raise UserError(
             f"{energy.where}: lasted {energy_s:g} s, and {run.where}, named as the same run, "
             f"{run_s:g} s; expected logs of two perfs, one started in the other"

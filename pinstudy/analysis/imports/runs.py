@@ -21,6 +21,10 @@ from pinstudy.runners.records.status import FAILED, OK
 
 STUDY = "imported"
 NOT_OBSERVED = "imported; nobody looked"
+# By how much a run and the measurement of its energy, one started in the other, may differ in time:
+# the start of a perf takes some hundredths of a second, more on a large node.
+_APART_S = 1.0
+_APART_SHARE = 0.1
 
 
 @dataclass(frozen=True)
@@ -55,6 +59,11 @@ def node_name(options: Mapping[str, str | int | None]) -> str:
     if not re.fullmatch(r"[A-Za-z0-9][\w.-]{0,63}", name, re.ASCII):
         raise UserError(f"--node {shown(name)} is no name of a node; expected one such as node1")
     return name
+
+
+def lasted_alike(energy_s: float, run_s: float) -> bool:
+    """Return whether an energy that was measured for so long may be that of a run."""
+    return abs(energy_s - run_s) <= max(_APART_S, _APART_SHARE * max(energy_s, run_s))
 
 
 def write_runs(into: Path, runs: Sequence[ImportedRun], node_id: str) -> None:

@@ -549,6 +549,27 @@ def likwid(files: tuple[Path, ...], output: Path, as_json: bool, **options: str 
     _say_imported(imported, output, as_json=as_json)
 
 
+@import_command.command("powermetrics")
+@_case_options
+@click.option(
+    "--times",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="CSV with the runs' seconds: file,elapsed_s; files from its own folder.",
+)
+@JSON
+def powermetrics(
+    files: tuple[Path, ...], output: Path, as_json: bool, **options: str | int | None
+) -> None:
+    """Import text of Apple's powermetrics: energy, by core kind where it is told, of a run each.
+
+    It tells neither what was run nor for how long: --times does.
+    """
+    from pinstudy.analysis.imports.powermetrics import import_powermetrics
+
+    _say_imported(import_powermetrics(files, output, options), output, as_json=as_json)
+
+
 def _say_imported(imported: Imported, output: Path, *, as_json: bool) -> None:
     if as_json:
         print_json({"results": str(output)} | asdict(imported))

@@ -397,7 +397,7 @@ class Energy(Counters):
     energy_by_kind_window_s: Seconds | None = None
     energy_source: str | None = None
     """`powercap`, `perf`, or the name of [another meter](energy-meters.md); of
-    imported logs also `likwid`"""
+    imported logs also `likwid`, `powermetrics` and what it calls the power"""
     energy_samples: Count | None = None
     """readings of a power that was integrated; the mean time between them"""
     energy_period_s: Seconds | None = None
