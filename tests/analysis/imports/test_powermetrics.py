@@ -59,7 +59,7 @@ def bring(folder: Path, *texts: str, times: str = "") -> list[dict[str, Any]]:
     files = [folder / f"p-{number}.txt" for number in range(1, len(texts) + 1)]
     for file, text in zip(files, texts, strict=True):
         file.write_text(text)
-    options = {"app": "solve", "threads": 8, "mapping": "unpinned"}
+    options: dict[str, str | int | None] = {"app": "solve", "threads": 8, "mapping": "unpinned"}
     if times:
         (folder / "times.csv").write_text(times)
         options["times"] = str(folder / "times.csv")
