@@ -18,7 +18,7 @@ from pinstudy.runners.look.look import look as look_at
 from pinstudy.runners.measure.conditions.cpu_time import HarnessCost
 from pinstudy.runners.node.node import open_node
 from tests.runners.fake_commands import install
-from tests.support.cli import pinstudy
+from tests.support.cli import argv, pinstudy
 from tests.support.processes import ended
 from tests.support.studies import two_cpus
 from tests.support.tools import need_tool
@@ -86,14 +86,34 @@ def test_cpu_time_on_a_cpu_without_a_kind_is_shown_as_such(busy: subprocess.Pope
 def test_the_processes_of_a_job_and_their_descendants_are_looked_at(
     tmp_path: Path, busy: subprocess.Popen[str]
 ) -> None:
-    install(
-        tmp_path, "scontrol", f"echo PID JOBID\necho {busy.pid} 7\necho {os.getpid()} 7\necho -1 7"
+    table = f"echo PID JOBID STEPID\necho {busy.pid} 7 0\necho {os.getpid()} 7 batch\necho -1 7 0"
+    install(tmp_path, "scontrol", table)
+    install(tmp_path, "squeue", "echo '7|RUNNING|None|n1'")
+    looker = subprocess.Popen(
+        argv("look", "--job", "7", "--seconds", "0.5", "--json"),
+        env=os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}"},
+        stdout=subprocess.PIPE,
+        text=True,
     )
-    path = f"{tmp_path}:{os.environ['PATH']}"
-    seen = look("--job", 7, "--seconds", 0.5, "--json", PATH=path)
+    with ended(looker):
+        seen = json.loads(looker.communicate()[0])
     # The busy process is a child of this one, and not looked at twice.
     assert seen["pids"] == [os.getpid()]
     assert busy.pid in [thread["pid"] for thread in seen["threads"] if thread["at_work"]]
+    # Started within the job, the command would find itself at work.
+    assert looker.pid not in [thread["pid"] for thread in seen["threads"]]
+
+
+def test_steps_are_found_without_a_controller_that_answers(
+    tmp_path: Path, busy: subprocess.Popen[str]
+) -> None:
+    install(tmp_path, "scontrol", f"echo PID JOBID STEPID\necho {busy.pid} 7 batch")
+    install(tmp_path, "squeue", "echo 'Unable to contact slurm controller' >&2; exit 1")
+    path = f"{tmp_path}:{os.environ['PATH']}"
+    assert look("--job", "7.batch", "--seconds", 0.5, "--json", PATH=path)["pids"] == [busy.pid]
+    unknown = look("--job", 8, status=1, PATH=path)
+    assert "squeue" in unknown
+    assert unknown.endswith("ended with status 1: Unable to contact slurm controller\n")
 
 
 def test_a_program_that_ends_is_shown_until_its_end(busy: subprocess.Popen[str]) -> None:
@@ -115,13 +135,17 @@ def test_a_program_that_ends_is_shown_until_its_end(busy: subprocess.Popen[str])
         ),
         (("1", "--expect", "65535"), "--expect 65535: no CPU 65535 here; online are CPUs "),
         (("1", "--seconds", "nan"), "--seconds nan: expected a number from 0.5 to 3600"),
-        (("--job", "8"), "job 8: `scontrol listpids 8` ended with status 1: Job does not exist"),
+        (("--job", ""), "--job '': expected a job's id, such as 1234, 1234_5 or 1234.0"),
+        (("--job", "8.batch"), "job 8.batch is not known to Slurm, or no longer; `squeue --me`"),
     ],
 )
 def test_what_cannot_be_looked_at_is_said(
     tmp_path: Path, arguments: tuple[str, ...], problem: str
 ) -> None:
-    install(tmp_path, "scontrol", "echo 'Job does not exist' >&2; exit 1")
+    install(tmp_path, "scontrol", "echo 'No job steps exist on this node.' >&2; exit 1")
+    install(
+        tmp_path, "squeue", "echo 'slurm_load_jobs error: Invalid job id specified' >&2; exit 1"
+    )
     path = f"{tmp_path}:{os.environ['PATH']}"
     assert problem in look(*arguments, status=2, PATH=path)
 

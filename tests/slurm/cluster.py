@@ -72,11 +72,11 @@ class Cluster:
 
     def run(self, *command: str) -> subprocess.CompletedProcess[str]:
         """Run a command on the login node; it may end with any exit status."""
-        return self._run(LOGIN, command)
+        return self.run_on(LOGIN, *command)
 
     def on(self, node: str, *command: str) -> str:
         """Run a command on a node; return what it prints."""
-        return _checked(self._run(node, command))
+        return _checked(self.run_on(node, *command))
 
     def checked(self, *command: str) -> str:
         return _checked(self.run(*command)).rstrip("\n")
@@ -216,7 +216,8 @@ class Cluster:
             what="the database knows the clusters",
         )
 
-    def _run(self, node: str, command: tuple[str, ...]) -> subprocess.CompletedProcess[str]:
+    def run_on(self, node: str, *command: str) -> subprocess.CompletedProcess[str]:
+        """Run a command on a node; it may end with any exit status."""
         enter = ["nsenter", f"--target={_child_of(self._first.pid)}", "--pid", *_OTHERS]
         if node != LOGIN:
             enter += ["nsenter", f"--target={self._processes[node]}", *_OTHERS]

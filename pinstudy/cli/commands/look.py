@@ -28,7 +28,7 @@ _MOST_OF_LIST = 18
 
 @click.command("look")
 @click.argument("pid", type=click.IntRange(1), required=False)
-@click.option("--job", metavar="ID", help="A Slurm job on this node, instead of a PID.")
+@click.option("--job", metavar="ID", help="A Slurm job on this node, or its step: 7, 7_1, 7.0.")
 @click.option(
     "--seconds",
     type=click.FloatRange(0.5, 3600),
@@ -36,7 +36,7 @@ _MOST_OF_LIST = 18
     show_default=True,
     help="How long to look.",
 )
-@click.option("--expect", metavar="CPUS", help="Prove that the threads are on these, as in 0-7.")
+@click.option("--expect", metavar="CPUS", help="Prove that threads may use just these, as in 0-7.")
 @click.option("--pin", is_flag=True, help="With --expect: and each on one CPU of its own.")
 @click.option("--threads", type=click.IntRange(1), help="With --expect: as many are at work.")
 @KINDS
@@ -72,7 +72,7 @@ def look_command(
         raise UserError("--seconds nan: expected a number from 0.5 to 3600")
     node = open_node(Path("/"), kinds)
     expected = _expected(node.topology, expect, pin, threads) if expect is not None else None
-    pids = processes_of_job(node.tree, job) if job else process_of(node.tree, pid or 0)
+    pids = process_of(node.tree, pid) if pid else processes_of_job(node.tree, job or "")
     seen = look(node, pids, seconds, expected)
     if as_json:
         print_json(seen.fields())
@@ -103,7 +103,8 @@ def _expected(
 
 
 def _show(seen: ProgramLook, topology: Topology) -> None:
-    named = f"process {seen.pids[0]}" if len(seen.pids) == 1 else plural(len(seen.pids), "process")
+    single = len(seen.pids) == 1
+    named = f"process {seen.pids[0]}" if single else f"{len(seen.pids)} processes"
     work = f"{len(seen.at_work)} of {plural(len(seen.threads), 'thread')} at work"
     ended = ", and it ended" if seen.ended else ""
     say(wrap(one_line(seen.command), f"{named}  "))
@@ -169,7 +170,7 @@ def _beside(seen: ProgramLook) -> str:
     if "foreign_cpu_s" not in found:
         return f"not known: {absent['foreign_cpu_s']}"
     shown = (f"{task['command']} {task['cpu_s']:.2f} s" for task in found["foreign_tasks"])
-    tasks = printable(", ".join(shown)) or "none"
+    tasks = printable(", ".join(shown)) or "none that can be seen"
     return (
         f"{found['foreign_cpu_s']:.2f} s of other CPU time on CPUs {_cpus(seen.cpus)}, of it "
         f"{found['interrupts_s']:.2f} s interrupts; {found['steal_s']:.2f} s stolen by other "

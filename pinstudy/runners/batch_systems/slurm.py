@@ -53,6 +53,8 @@ _STATES = {
 # held state", "launch failed requeued held".
 _HELD = re.compile(r"\bheld\b|JobHeld", re.IGNORECASE)
 _FORMAT = "%i|%T|%r|%N"
+# With the number that each task of an array has of its own, by which steps know it.
+_OWN_FORMAT = "%A|%T|%r|%N"
 
 # A query for one job fails when Slurm has forgotten it; one for several leaves out such jobs.
 _FORGOTTEN = "Invalid job id"
@@ -156,10 +158,21 @@ class Slurm(NativeSystem):
     def _end_command(self, ids: Sequence[str]) -> tuple[str, ...]:
         return (*self.end_command, *_on_cluster(ids[0]))
 
+    def tasks_of(self, job_id: str) -> tuple[dict[str, ReportedState], str]:
+        """Return the state of a job, or of each task of an array, by the number of its own.
+
+        It is empty for a job that Slurm does not know, or no longer. The text is squeue's error.
+        """
+        answer = self._squeue(_OWN_FORMAT, job_id)
+        return self._read(answer.stdout), answer.error if answer.failed else ""
+
     def _query(self, ids: Sequence[str]) -> CommandResult:
         numbers = ",".join(map(self._argument, ids))
-        options = (*_on_cluster(ids[0]), "-h", "-r", "-t", "all", "-o", _FORMAT, "-j", numbers)
-        answer = self._status("squeue", *options)
+        return self._squeue(_FORMAT, numbers, *_on_cluster(ids[0]))
+
+    def _squeue(self, form: str, numbers: str, *options: str) -> CommandResult:
+        asked = (*options, "-h", "-r", "-t", "all", "-o", form, "-j", numbers)
+        answer = self._status("squeue", *asked)
         return replace(answer, status=0) if _FORGOTTEN in answer.stderr else answer
 
     def _read(self, text: str) -> dict[str, ReportedState]:

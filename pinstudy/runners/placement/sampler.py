@@ -112,7 +112,8 @@ class PlacementSampler:
         the online ones (Linux kernel/sched/core.c, sched_getaffinity). With `descendants_only` the
         processes themselves are not sampled: each is a witness, to which the kernel reparents every
         process whose parent has ended. The witnesses of several teams are in their order. With
-        `runs_already` the CPU time that a thread had used before the first look is not counted.
+        `runs_already` the CPU time that a thread had used before the first look is not counted, and
+        this process, which may be a descendant of them, is left out.
         `libraries` looks at what the processes load, `log` keeps each look.
         """
         self._proc = str(proc)
@@ -226,7 +227,9 @@ class PlacementSampler:
 
     def _children(self, pid: int, tid: int) -> list[int]:
         text = _read(f"{self._proc}/{pid}/task/{tid}/children", whole=True)
-        return [int(child) for child in text.split() if child.isdigit()]
+        children = [int(child) for child in text.split() if child.isdigit()]
+        own = os.getpid() if self._runs_already else None
+        return [child for child in children if child != own]
 
     def _look_at(self, pid: int, tid: int, team: int, at_end: bool) -> None:
         base = f"{self._proc}/{pid}/task/{tid}"
