@@ -116,6 +116,18 @@ def test_tables_and_verdict_come_again_byte_for_byte(copy: Path, command: Path) 
     assert contents(copy) == before
 
 
+def test_the_line_to_try_works_as_it_stands(made: Path, tmp_path: Path) -> None:
+    command = [str(ROOT / "bin" / "pinstudy"), "artifact", str(made / "made" / OF_STUDY)]
+    done = subprocess.run(
+        [*command, "-o", str(tmp_path / "again")], capture_output=True, text=True, check=True
+    )
+    (line,) = (line for line in done.stderr.splitlines() if line.startswith("try it: "))
+    tried = subprocess.run(
+        ["sh", "-c", line.removeprefix("try it: ")], capture_output=True, text=True, check=True
+    )
+    assert "the same, byte for byte" in tried.stdout
+
+
 def test_a_run_that_is_missing_is_found_and_shown(copy: Path, command: Path) -> None:
     shard = copy / OF_STUDY / "records" / "node1-0001.jsonl"
     shard.write_bytes(b"".join(shard.read_bytes().splitlines(keepends=True)[:-1]))

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from pinstudy.base import PINSTUDY
 from pinstudy.base.text import as_typed, first_of, plural
 from pinstudy.cli.options import JSON, MARGIN, Folder, complete_results, find_results
 from pinstudy.cli.output import print_json, say
@@ -76,5 +77,7 @@ def artifact_command(
     if made.left_out:
         named = first_of(made.left_out, _MAX_NAMED, ", ")
         say(f"left out, no files of results: {named}", err=True)
-    say(f"try it: {as_typed(made.folder / 'reproduce.sh')}", err=True)
+    # It calls the one on the PATH unless told another.
+    called = "" if PINSTUDY == "pinstudy" else f"PINSTUDY={PINSTUDY} "
+    say(f"try it: {called}{as_typed(made.folder / 'reproduce.sh')}", err=True)
     say("it names nodes, paths and other processes: README.md says what", err=True)
