@@ -5,11 +5,14 @@ from __future__ import annotations
 import csv
 import io
 import json
+from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
+from pinstudy.analysis.compare.history import open_history, with_series
+from pinstudy.analysis.figures.history import draw_history
 from tests.support.cli import pinstudy
 from tests.support.results import Study, in_table, write
 
@@ -65,6 +68,21 @@ def test_a_figure_is_drawn_for_each_program(tmp_path: Path, archive: Path) -> No
     assert {"kernel", "pcores-pin", "unpinned", "change (%)"} <= words
     done = pinstudy(tmp_path, "history", str(archive), "--figure", "weeks.gif", status=2)
     assert "gif" in done.stderr
+
+
+def test_the_times_of_results_of_one_day_do_not_overlap(tmp_path: Path) -> None:
+    for hour in range(10, 21):
+        runs = Study(TIMES, noise=0.005, repetitions=6, seed=hour).records()
+        for run in runs:
+            run["started_at"] = run["started_at"].replace("2025-03-01T12", f"2026-01-03T{hour}")
+        write(tmp_path / str(hour) / "ci" / "node1", [run | {"study": "ci"} for run in runs])
+    history = with_series(open_history([str(tmp_path)]), "")
+    drawing = draw_history(history, history.series)
+    labels = drawing.figure.axes[-1].get_xticklabels()
+    assert labels[0].get_text() == "1\n2026-01-03\n10:01"
+    drawing.figure.canvas.draw()
+    boxes = [label.get_window_extent() for label in labels]
+    assert all(left.x1 < right.x0 for left, right in pairwise(boxes))
 
 
 @pytest.mark.parametrize(

@@ -41,6 +41,8 @@ from pinstudy.base.text import plural
 TITLE = "Results over time"
 # Inches: a panel, its heading, the gap between panels, the axis below, and labels at the left.
 _PANEL, _HEAD, _GAP, _AXIS, _LEFT, _RIGHT = 1.9, 0.36, 0.16, 0.4, 0.62, 0.12
+# A third line below an axis: the time of results of one day.
+_TIME = 0.11
 # Cases of one result stand beside each other over this part of the way to the next.
 _DODGE = 0.5
 _MAX_DAYS = 12
@@ -80,7 +82,8 @@ def draw_history(history: History, series: Sequence[Series], layout: Layout = SC
     width = layout.wide()
     lines = layout.title_lines(f"{history.study} on {history.node}", width)
     top = 0.1 + LINE_IN * len(lines)
-    bottom = _AXIS + LEGEND_IN * legend_lines(entries, width)
+    times = _TIME * any(" " in day for day in history.days)
+    bottom = _AXIS + times + LEGEND_IN * legend_lines(entries, width)
     height = top + bottom + len(panels) * (_HEAD + _PANEL) + (len(panels) - 1) * _GAP
     figure = Figure(figsize=(width, height))
     put_title(figure, lines)
@@ -165,6 +168,8 @@ def _limits(middles: Sequence[float], ends: Sequence[float]) -> tuple[float, flo
 
 def _label_days(axes: Axes, days: Sequence[str], *, is_last: bool) -> None:
     at = range(0, len(days), -(-len(days) // _MAX_DAYS))
-    labels = [f"{position + 1}\n{days[position]}" if is_last else "" for position in at]
+    # A day with its time is too wide for one line.
+    lines = [day.replace(" ", "\n") for day in days]
+    labels = [f"{position + 1}\n{lines[position]}" if is_last else "" for position in at]
     axes.set_xticks(list(at), labels)
     axes.tick_params(axis="x", labelsize=6.5)
