@@ -13,6 +13,7 @@ from pinstudy.analysis.results.sources import open_results
 from pinstudy.base.errors import UserError
 from pinstudy.runners.records.reader import read_records
 from tests.support.cli import pinstudy
+from tests.support.tools import DATA
 
 Options = dict[str, str | int | None]
 OPTIONS: Options = {"app": "lulesh", "threads": 8}
@@ -64,6 +65,7 @@ BENCHMARK = {
 
 
 def bring(folder: Path, tool: str, content: object, **options: str | int | None) -> Path:
+    folder.mkdir(exist_ok=True)
     file = folder / "times.json"
     file.write_text(json.dumps(content))
     import_timings(tool, [file], folder / "results", options)
@@ -122,6 +124,27 @@ def test_an_error_in_a_benchmark_is_a_failed_run_without_a_time(tmp_path: Path) 
     )
     assert (run["status"], run["reason"], run["app"]) == ("failed", "no input", "lulesh")
     assert run["unavailable"]["elapsed_s"] == "not in the imported Google Benchmark file"
+
+
+def test_files_of_real_runs_are_read(tmp_path: Path) -> None:
+    """Of short runs beside other work: hyperfine took more off two than they had lasted."""
+    timed = json.loads((DATA / "timings" / "hyperfine-1.15.0.json").read_text())
+    runs = records(bring(tmp_path / "h", "hyperfine", timed, app="lu"))
+    assert [(run["mapping"], run["threads"]) for run in runs[::3]] == [
+        *[("unpinned", 1), ("unpinned", 2), ("cores-pin", 1), ("cores-pin", 2)]
+    ]
+    assert [run["status"] for run in runs] == ["failed"] * 2 + ["ok"] * 10
+    assert runs[3]["elapsed_s"] == 2.0695746146
+
+    summed = json.loads((DATA / "timings" / "benchmark-1.7.1.json").read_text())
+    options: Options = {"threads": 1, "mapping": "unpinned"}
+    runs = records(bring(tmp_path / "b", "benchmark", summed, **options))
+    assert [(run["app"], run["size"], run["status"]) for run in runs] == [
+        *[("solve", "sum/1000", "ok")] * 2,
+        *[("solve", "input", "failed")] * 2,
+    ]
+    assert runs[0]["elapsed_s"] == pytest.approx(4.2950831421119524e-6)
+    assert "no file" in runs[2]["reason"]
 
 
 @pytest.mark.parametrize(
