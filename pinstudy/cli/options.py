@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 _Command = Callable[..., Any]
+_Option = Callable[[_Command], _Command]
 
 # By command: what options were called before, and are called now.
 FORMER_OPTIONS: Mapping[str, Mapping[str, str]] = {
@@ -141,13 +142,25 @@ STYLE = click.option(
     show_default=True,
     help="How it is printed.",
 )
-OUTPUT = click.option(
-    "-o",
-    "--output",
-    type=Folder("--output"),
-    metavar="DIR",
-    help="Where it is written; without it, in RESULTS.",
-)
+
+
+def output_option(meaning: str, metavar: str = "DIR", *, required: bool = False) -> _Option:
+    """Return --output, which takes a folder."""
+    kind = Folder("--output")
+    return click.option(
+        "-o", "--output", required=required, type=kind, metavar=metavar, help=meaning
+    )
+
+
+OUTPUT = output_option("Where it is written; without it, in RESULTS.")
+
+
+def file_option(*names: str, meaning: str) -> _Option:
+    """Return an option of these names that takes a file."""
+    kind = click.Path(path_type=Path, dir_okay=False)
+    return click.option(*names, type=kind, metavar="FILE", help=meaning)
+
+
 MARGIN = click.option(
     "--margin",
     default="1%",
@@ -221,6 +234,18 @@ def find_results(
     below = _all_results() / results
     # os.path, because a name with a NUL raises with a Path.
     return str(below) if not os.path.isdir(results) and os.path.isdir(below) else results  # noqa: PTH112
+
+
+def _find_all(
+    context: click.Context, parameter: click.Parameter, results: tuple[str, ...]
+) -> tuple[str, ...]:
+    return tuple(filter(None, (find_results(context, parameter, source) for source in results)))
+
+
+ONE_RESULTS = click.argument("results", callback=find_results, shell_complete=complete_results)
+ALL_RESULTS = click.argument(
+    "results", nargs=-1, required=True, callback=_find_all, shell_complete=complete_results
+)
 
 
 def _all_results() -> Path:

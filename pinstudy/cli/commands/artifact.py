@@ -9,22 +9,15 @@ import click
 
 from pinstudy.base import PINSTUDY
 from pinstudy.base.text import as_typed, first_of, plural
-from pinstudy.cli.options import JSON, MARGIN, Folder, complete_results, find_results
+from pinstudy.cli.options import JSON, MARGIN, ONE_RESULTS, output_option
 from pinstudy.cli.output import print_json, say
 
 _MAX_NAMED = 10
 
 
 @click.command("artifact")
-@click.argument("results", callback=find_results, shell_complete=complete_results)
-@click.option(
-    "-o",
-    "--output",
-    required=True,
-    type=Folder("--output"),
-    metavar="FOLDER",
-    help="The folder, which must be new or empty.",
-)
+@ONE_RESULTS
+@output_option("The folder, which must be new or empty.", "FOLDER", required=True)
 @click.option(
     "--author",
     "authors",

@@ -10,7 +10,7 @@ import click
 from pinstudy.base import PINSTUDY
 from pinstudy.base.errors import StudyError
 from pinstudy.base.text import as_typed, first_of
-from pinstudy.cli.options import FRESH, JSON, RESULTS, Folder
+from pinstudy.cli.options import FRESH, JSON, RESULTS, output_option
 from pinstudy.cli.output import ALL_LIBRARIES, print_columns, print_json, say, without_library, wrap
 
 STUDY = "demo"
@@ -18,13 +18,7 @@ _MAX_REASONS = 3
 
 
 @click.command("demo")
-@click.option(
-    "-o",
-    "--output",
-    type=Folder("--output"),
-    metavar="DIR",
-    help="Where records, page and pictures go; without it, results/demo/<node>.",
-)
+@output_option("Where records, page and pictures go; without it, results/demo/<node>.")
 @click.option(
     "--time-budget",
     default="90 s",

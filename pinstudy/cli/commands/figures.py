@@ -9,12 +9,7 @@ import click
 
 from pinstudy.base.errors import UserError
 from pinstudy.base.text import unknown_word
-from pinstudy.cli.options import (
-    JSON,
-    OUTPUT,
-    complete_results,
-    find_results,
-)
+from pinstudy.cli.options import JSON, ONE_RESULTS, OUTPUT, file_option
 from pinstudy.cli.output import print_json, say
 
 # TeX's point: what \the\columnwidth tells.
@@ -71,7 +66,7 @@ def width_in_inches(
 
 
 @click.command("figures")
-@click.argument("results", callback=find_results, shell_complete=complete_results)
+@ONE_RESULTS
 @OUTPUT
 @click.option(
     "--formats",
@@ -96,11 +91,9 @@ def width_in_inches(
     metavar="TEXT",
     help="The title in the figures; without it their own, and none with --width.",
 )
-@click.option(
+@file_option(
     "--labels",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="YAML, `name: label` a line: what to call mappings, programs and settings.",
+    meaning="YAML, `name: label` a line: what to call mappings, programs and settings.",
 )
 @JSON
 def figures_command(

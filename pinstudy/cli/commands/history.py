@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from pinstudy.cli.commands.results import ALL_RESULTS, conditions_of, end_by
-from pinstudy.cli.options import JSON, STYLE
+from pinstudy.cli.commands.results import conditions_of, end_by
+from pinstudy.cli.options import ALL_RESULTS, JSON, STYLE, file_option
 from pinstudy.cli.output import print_json, say
 
 
@@ -21,12 +21,7 @@ from pinstudy.cli.output import print_json, say
     metavar="NAME",
     help="By time (default), energy, edp or a number that the program prints.",
 )
-@click.option(
-    "--figure",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Also draw it, a file a program: *.svg, *.pdf or *.png.",
-)
+@file_option("--figure", meaning="Also draw it, a file a program: *.svg, *.pdf or *.png.")
 @click.option(
     "--fail-if",
     "conditions",

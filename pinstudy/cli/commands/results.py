@@ -14,14 +14,17 @@ from pinstudy.base import PINSTUDY
 from pinstudy.base.errors import StudyError, UserError
 from pinstudy.base.text import as_typed, first_of, plural
 from pinstudy.cli.options import (
+    ALL_RESULTS,
     JSON,
     MARGIN,
+    ONE_RESULTS,
     OUTPUT,
     RESULTS,
     STYLE,
-    Folder,
     complete_results,
+    file_option,
     find_results,
+    output_option,
 )
 from pinstudy.cli.output import print_columns, print_json, say, say_lines, terminal_width
 
@@ -72,7 +75,7 @@ def _outcome(row: ListedResults) -> str:
 
 
 @click.command("report")
-@click.argument("results", callback=find_results, shell_complete=complete_results)
+@ONE_RESULTS
 @OUTPUT
 @JSON
 def report_command(results: str, output: Path | None, as_json: bool) -> None:
@@ -94,7 +97,7 @@ def report_command(results: str, output: Path | None, as_json: bool) -> None:
 
 
 @click.command("verdict")
-@click.argument("results", callback=find_results, shell_complete=complete_results)
+@ONE_RESULTS
 @MARGIN
 @click.option(
     "--baseline",
@@ -241,30 +244,12 @@ def end_by(judgements: Sequence[Judgement], *, to_stderr: bool) -> None:
             raise StudyError(f"--fail-if {text!r}: no case was compared")
 
 
-def find_all_results(
-    context: click.Context, parameter: click.Parameter, results: tuple[str, ...]
-) -> tuple[str, ...]:
-    """Return each of the results as `find_results` does."""
-    return tuple(filter(None, (find_results(context, parameter, source) for source in results)))
-
-
-ALL_RESULTS = click.argument(
-    "results",
-    nargs=-1,
-    required=True,
-    callback=find_all_results,
-    shell_complete=complete_results,
-)
-
-
 @click.command("runs")
 @ALL_RESULTS
-@click.option(
+@file_option(
     "-o",
     "--output",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="The file, *.csv or *.parquet (needs pyarrow); without it, CSV on stdout.",
+    meaning="The file, *.csv or *.parquet (needs pyarrow); without it, CSV on stdout.",
 )
 @JSON
 def runs_command(results: tuple[str, ...], output: Path | None, as_json: bool) -> None:
@@ -303,12 +288,7 @@ def runs_command(results: tuple[str, ...], output: Path | None, as_json: bool) -
     metavar="GOVERNOR",
     help="Take rows without a governor for rows under this one.",
 )
-@click.option(
-    "--figure",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Also draw them, a dot each, by CPU: *.svg, *.pdf or *.png.",
-)
+@file_option("--figure", meaning="Also draw them, a dot each, by CPU: *.svg, *.pdf or *.png.")
 @STYLE
 @JSON
 def compare_command(
@@ -329,8 +309,8 @@ def compare_command(
     from pinstudy.analysis.compare.many import compare_many, letters_of, many_tables
     from pinstudy.analysis.compare.side_by_side import compare, compare_programs
     from pinstudy.analysis.compare.tables import compare_data, compare_tables
+    from pinstudy.analysis.format.table import render
     from pinstudy.analysis.results.sources import open_results, sources_below
-    from pinstudy.analysis.tables.means import render
     from pinstudy.configs.values import share_option
 
     share = share_option("--margin", margin)
@@ -385,14 +365,8 @@ def _draw_many(opened: Sequence[Results], margin: float, path: Path) -> None:
 
 
 @click.command("card")
-@click.argument("results", callback=find_results, shell_complete=complete_results)
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="The file, *.json; without it, card.json in RESULTS.",
-)
+@ONE_RESULTS
+@file_option("-o", "--output", meaning="The file, *.json; without it, card.json in RESULTS.")
 @JSON
 def card_command(results: str, output: Path | None, as_json: bool) -> None:
     """Write a card of RESULTS: a small file to share, without names.
@@ -416,15 +390,9 @@ def card_command(results: str, output: Path | None, as_json: bool) -> None:
 
 
 @click.command("trace")
-@click.argument("results", callback=find_results, shell_complete=complete_results)
+@ONE_RESULTS
 @click.option("--run", "run_id", metavar="ID", help="Which run, where several have a trace.")
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="The file, *.json; without it, trace.json in RESULTS.",
-)
+@file_option("-o", "--output", meaning="The file, *.json; without it, trace.json in RESULTS.")
 @JSON
 def trace_command(results: str, run_id: str | None, output: Path | None, as_json: bool) -> None:
     """Write a run of RESULTS as trace events: where each thread was, and when.
@@ -442,13 +410,8 @@ def trace_command(results: str, run_id: str | None, output: Path | None, as_json
     say(f"written: {path} (run {file.run_id}, {threads}, {plural(file.looks, 'look')})")
 
 
-_IMPORT_OUTPUT = click.option(
-    "-o",
-    "--output",
-    required=True,
-    type=Folder("--output"),
-    metavar="DIR",
-    help="The results folder that they become or are added to.",
+_IMPORT_OUTPUT = output_option(
+    "The results folder that they become or are added to.", required=True
 )
 
 
@@ -517,8 +480,7 @@ def hyperfine(files: tuple[Path, ...], output: Path, as_json: bool, **options: s
     """
     from pinstudy.analysis.imports.timings import import_timings
 
-    imported = import_timings("hyperfine", files, output, options)
-    _say_imported(imported, output, as_json=as_json)
+    _say_imported(import_timings("hyperfine", files, output, options), output, as_json=as_json)
 
 
 @import_command.command("benchmark")
@@ -531,8 +493,7 @@ def benchmark(files: tuple[Path, ...], output: Path, as_json: bool, **options: s
     """
     from pinstudy.analysis.imports.timings import import_timings
 
-    imported = import_timings("benchmark", files, output, options)
-    _say_imported(imported, output, as_json=as_json)
+    _say_imported(import_timings("benchmark", files, output, options), output, as_json=as_json)
 
 
 @import_command.command("likwid")
@@ -545,8 +506,7 @@ def likwid(files: tuple[Path, ...], output: Path, as_json: bool, **options: str 
     """
     from pinstudy.analysis.imports.timings import import_timings
 
-    imported = import_timings("likwid", files, output, options)
-    _say_imported(imported, output, as_json=as_json)
+    _say_imported(import_timings("likwid", files, output, options), output, as_json=as_json)
 
 
 @import_command.command("powermetrics")

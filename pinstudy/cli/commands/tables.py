@@ -9,12 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from pinstudy.base.errors import UserError
-from pinstudy.cli.options import (
-    JSON,
-    STYLE,
-    complete_results,
-    find_results,
-)
+from pinstudy.cli.options import JSON, ONE_RESULTS, STYLE
 from pinstudy.cli.output import print_json, say, terminal_width
 
 if TYPE_CHECKING:
@@ -24,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @click.command("tables")
-@click.argument("results", callback=find_results, shell_complete=complete_results)
+@ONE_RESULTS
 @STYLE
 @click.option(
     "--columns",
@@ -63,13 +58,12 @@ def tables_command(
     RESULTS: results/quick/mynode, a folder of nodes or cards (one table for all), a card, or
     published:galante-2025.
     """
-    from pinstudy.analysis.format.table import terminal_text
+    from pinstudy.analysis.format.table import render, terminal_text
     from pinstudy.analysis.results.sources import has_folder, open_results, sources_below
     from pinstudy.analysis.tables.means import (
         Choice,
         named_nodes,
         node_of,
-        render,
         tables_of_nodes,
         write_tables,
     )
