@@ -9,15 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pinstudy.analysis.objectives import TIME
 from pinstudy.analysis.statistics.changepoints import change_points, newest_difference
 from pinstudy.analysis.statistics.difference import centre_of
-from pinstudy.analysis.statistics.sample import cut_from_each_end
+from pinstudy.analysis.statistics.sample import Array, cut_from_each_end
 from pinstudy.analysis.verdict.comparisons import compare_all
-
-Array = NDArray[np.float64]
 
 _RUNS, _RUN, _DAY, _CASE = 10, 0.01, 0.005, 0.005
 _STEP = 0.03

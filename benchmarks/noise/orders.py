@@ -13,10 +13,10 @@ from benchmarks.noise import shapes
 from benchmarks.noise.shapes import Noise, Waves
 from benchmarks.noise.simulate import outcomes_of
 from pinstudy.analysis.statistics.carry_over import CarryOver, RunOrder, carry_over
+from pinstudy.analysis.statistics.sample import Array
 from pinstudy.analysis.verdict.values import Logs, difference_in
 from pinstudy.runners.plan.runs import plan_order
 
-Array = NDArray[np.float64]
 Codes = NDArray[np.intp]
 STEADY = Waves()
 

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from pinstudy.analysis.statistics.sample import Array
+
 Draw = Callable[[np.random.Generator, tuple[int, ...]], Array]
 
 

@@ -8,7 +8,6 @@ from functools import cache, partial
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special, stats
 
 from benchmarks.noise import shapes
@@ -25,11 +24,10 @@ from pinstudy.analysis.statistics.decision import (
 )
 from pinstudy.analysis.statistics.difference import Difference, centre_of
 from pinstudy.analysis.statistics.modes import modes_of
-from pinstudy.analysis.statistics.sample import TRIMMED_SHARE, describe
+from pinstudy.analysis.statistics.sample import TRIMMED_SHARE, Array, describe
 from pinstudy.analysis.statistics.unlike import p_of_shares, slow_runs
 from pinstudy.analysis.verdict.values import Logs, difference_in
 
-Array = NDArray[np.float64]
 # A two-sided p-value of "the centre of these log ratios is 0".
 Test = Callable[[Array, np.random.Generator], float]
 

@@ -15,7 +15,6 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pinstudy.analysis.answer import MARGIN, Answer, analyze
 from pinstudy.analysis.compare.conditions import (
@@ -40,15 +39,13 @@ from pinstudy.analysis.statistics.changepoints import (
     newest_difference,
 )
 from pinstudy.analysis.statistics.decision import Outcome
-from pinstudy.analysis.statistics.sample import Sample
+from pinstudy.analysis.statistics.sample import Array, Sample
 from pinstudy.analysis.verdict.comparisons import compare_all
 from pinstudy.analysis.verdict.model import CaseFinding, TableFindings, unusable
 from pinstudy.analysis.words import experiments as words
 from pinstudy.base import PINSTUDY
 from pinstudy.base.errors import UserError
 from pinstudy.base.text import one_line, plural, shown, unknown_word
-
-Array = NDArray[np.float64]
 
 _AGAINST = "against the level before"
 # An archive has a folder a day, and in each `study/node`.

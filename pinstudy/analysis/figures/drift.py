@@ -38,6 +38,7 @@ from pinstudy.analysis.overview.grid import program_names
 from pinstudy.analysis.records.runs import good_runs, whole_runs
 from pinstudy.analysis.results.sources import Results
 from pinstudy.analysis.statistics.drift import Trend
+from pinstudy.analysis.statistics.sample import Array
 from pinstudy.analysis.verdict.model import Findings
 from pinstudy.analysis.words import report as words
 from pinstudy.base.text import plural
@@ -49,8 +50,6 @@ _MIN_REACH = 0.5  # per cent
 # Hours up to which time is given in minutes.
 _MINUTES_TO = 1.5
 _TREND: dict[str, Any] = {"color": BLACK, "linewidth": 1.5, "linestyle": "--"}
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -40,12 +40,11 @@ from pinstudy.analysis.figures.style import (
 from pinstudy.analysis.format.numbers import three_digits
 from pinstudy.analysis.records.runs import good_runs
 from pinstudy.analysis.results.sources import Results
-from pinstudy.analysis.statistics.sample import Interval
+from pinstudy.analysis.statistics.sample import Array, Interval
 from pinstudy.analysis.verdict.model import CaseFinding
 from pinstudy.analysis.words import report as words
 from pinstudy.base.text import one_line
 
-Array = NDArray[np.float64]
 # The good runs of each case, by case_id, with the columns of `pinstudy.analysis.records.runs`.
 RunsByCase = Mapping[str, pd.DataFrame]
 # Values by core kind and row.

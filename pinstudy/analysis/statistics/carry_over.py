@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pinstudy.analysis.statistics.decision import ALPHA
+from pinstudy.analysis.statistics.sample import Array
 
-Array = NDArray[np.float64]
 Codes = NDArray[np.intp]
 
 # A test needs at least as many degrees of freedom.

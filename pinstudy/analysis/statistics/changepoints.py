@@ -32,9 +32,7 @@ from scipy import special
 
 from pinstudy.analysis.statistics.decision import ALPHA, holm, interval_of_selected
 from pinstudy.analysis.statistics.difference import ROUNDING, Difference
-from pinstudy.analysis.statistics.sample import Interval
-
-Array = NDArray[np.float64]
+from pinstudy.analysis.statistics.sample import Array, Interval
 
 # The fewest values of a level, and of a series that may have two of them.
 LEAST = 2

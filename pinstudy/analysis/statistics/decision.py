@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from scipy import special
 
 from pinstudy.analysis.statistics.difference import Difference
-from pinstudy.analysis.statistics.sample import Interval
+from pinstudy.analysis.statistics.sample import Array, Interval
 
-Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
 Outcome = Literal["better", "worse", "equivalent", "undecided"]

@@ -26,9 +26,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from pinstudy.analysis.statistics.sample import LEVEL, Interval, cut_from_each_end
+from pinstudy.analysis.statistics.sample import LEVEL, Array, Interval, cut_from_each_end
 
-Array = NDArray[np.float64]
 # What is compared: typical values (trimmed means), or means.
 Estimand = Literal["typical", "mean"]
 

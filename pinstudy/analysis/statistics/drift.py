@@ -11,9 +11,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from pinstudy.analysis.statistics.decision import ALPHA, holm
-from pinstudy.analysis.statistics.sample import LEVEL, Interval
-
-Array = NDArray[np.float64]
+from pinstudy.analysis.statistics.sample import LEVEL, Array, Interval
 
 # A trend needs at least as many degrees of freedom.
 MIN_DF = 8

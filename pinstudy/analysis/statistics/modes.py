@@ -15,9 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from pinstudy.analysis.statistics.sample import MIN_FOR_INTERVALS, cut_from_each_end
+from pinstudy.analysis.statistics.sample import MIN_FOR_INTERVALS, Array, cut_from_each_end
 
-Array = NDArray[np.float64]
 Cuts = NDArray[np.intp]
 
 # A mode of no more of the runs is rare: trimming removes it, and its runs are counted as slow ones.

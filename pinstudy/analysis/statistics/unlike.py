@@ -6,14 +6,16 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
 from pinstudy.analysis.statistics.decision import ALPHA
 from pinstudy.analysis.statistics.difference import ROUNDING
-from pinstudy.analysis.statistics.sample import MIN_FOR_INTERVALS, OUTLIER_SCORE, modified_scores
-
-Array = NDArray[np.float64]
+from pinstudy.analysis.statistics.sample import (
+    MIN_FOR_INTERVALS,
+    OUTLIER_SCORE,
+    Array,
+    modified_scores,
+)
 
 # A slow run takes longer than its case's median by at least this share, because nobody would act on
 # less. Its modified z-score must also exceed the case's noise.

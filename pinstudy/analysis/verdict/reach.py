@@ -24,10 +24,9 @@ from pinstudy.analysis.results.bounds import Bound, NoBound, perfect_s
 from pinstudy.analysis.results.bounds import Why as WhyNoBound
 from pinstudy.analysis.statistics.difference import Difference
 from pinstudy.analysis.statistics.modes import modes_of, within_units
-from pinstudy.analysis.statistics.sample import Interval, named_ends, typical
+from pinstudy.analysis.statistics.sample import Array, Interval, named_ends, typical
 from pinstudy.analysis.verdict.values import Values, in_common_blocks, published_of
 
-Array = NDArray[np.float64]
 # Why a team has no number: it has no bound, or its runs and those of the speeds do not compare.
 Why = WhyNoBound | Literal["out of turn", "modes"]
 

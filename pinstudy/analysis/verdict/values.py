@@ -20,11 +20,9 @@ from pinstudy.analysis.results.baselines import Made, are_in_turn
 from pinstudy.analysis.results.case import Case
 from pinstudy.analysis.statistics.difference import Difference
 from pinstudy.analysis.statistics.modes import Modes, hide_what_is_typical, modes_of, within_units
-from pinstudy.analysis.statistics.sample import Sample
+from pinstudy.analysis.statistics.sample import Array, Sample
 from pinstudy.analysis.statistics.unlike import spread_times_of_means
 from pinstudy.runners.records.status import INTERRUPTED, SKIPPED
-
-Array = NDArray[np.float64]
 
 # Times, energies and products beyond these (s, J, J s) are not used: squares could overflow.
 MIN_VALUE, MAX_VALUE = 1e-30, 1e30
