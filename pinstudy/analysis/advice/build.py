@@ -44,9 +44,9 @@ from pinstudy.analysis.results.sources import Results, of_region
 from pinstudy.analysis.statistics.decision import pareto_front
 from pinstudy.analysis.statistics.difference import Difference
 from pinstudy.analysis.statistics.drift import Drift, Trend
-from pinstudy.analysis.statistics.sample import Interval
+from pinstudy.analysis.statistics.sample import Array, Interval
 from pinstudy.analysis.statistics.unlike import slow_runs
-from pinstudy.analysis.verdict.values import MAX_VALUE, MIN_VALUE, Array
+from pinstudy.analysis.verdict.values import MAX_VALUE, MIN_VALUE
 from pinstudy.base import PINSTUDY
 from pinstudy.base.text import one_line
 from pinstudy.configs.mapping import WITHIN_THE_RUN
