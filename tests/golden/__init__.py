@@ -1,1 +1,0 @@
-"""Outputs of canonical results, kept as files."""
