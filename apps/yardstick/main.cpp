@@ -15,10 +15,7 @@
 #include "apps/common/program.hpp"
 #include "apps/common/team.hpp"
 #include "apps/common/timer.hpp"
-#include "apps/yardstick/chase.hpp"
-#include "apps/yardstick/emulation.hpp"
-#include "apps/yardstick/instructions.hpp"
-#include "apps/yardstick/places.hpp"
+#include "apps/yardstick/work.hpp"
 #include "include/pinstudy.h"
 
 namespace pinstudy::yardstick {

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "apps/common/affinity.hpp"
-#include "apps/yardstick/instructions.hpp"
+#include "apps/yardstick/work.hpp"
 #include "tests/apps/common/expect_program.hpp"
 #include "tests/apps/common/program_under_test.hpp"
 
