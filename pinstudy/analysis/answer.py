@@ -28,8 +28,6 @@ from pinstudy.analysis.statistics.modes import Modes, modes_of, within_units
 from pinstudy.analysis.statistics.sample import Sample, describe
 from pinstudy.analysis.statistics.unlike import slow_runs
 from pinstudy.analysis.tables.means import caption
-from pinstudy.analysis.verdict.boot_costs import boot_costs_of
-from pinstudy.analysis.verdict.case_before import case_before_of
 from pinstudy.analysis.verdict.comparisons import (
     Key,
     compare_all,
@@ -49,6 +47,7 @@ from pinstudy.analysis.verdict.model import (
     TableFindings,
 )
 from pinstudy.analysis.verdict.reach import reaches_of
+from pinstudy.analysis.verdict.run_order import boot_costs_of, case_before_of
 from pinstudy.analysis.verdict.values import (
     Values,
     by_objective,
