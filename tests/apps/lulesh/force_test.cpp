@@ -47,6 +47,16 @@ double (&component(Corners& corners, int axis))[kCorners] {
     return axis == 0 ? corners.x : axis == 1 ? corners.y : corners.z;
 }
 
+void expect_sum_of_nothing(const Corners& corners, double tolerance) {
+    Vec3 sum;
+    for (int i = 0; i < kCorners; ++i) {
+        sum += corners[i];
+    }
+    EXPECT_NEAR(sum.x, 0.0, tolerance);
+    EXPECT_NEAR(sum.y, 0.0, tolerance);
+    EXPECT_NEAR(sum.z, 0.0, tolerance);
+}
+
 TEST(VolumeDerivatives, AreThoseOfTheVolume) {
     Corners x = crooked();
     Corners derivatives = volume_derivatives(x);
@@ -78,25 +88,11 @@ TEST(CornerAreas, AreAQuarterOfEachFaceAround) {
 }
 
 TEST(CornerAreas, OfAClosedBodySumToNothing) {
-    const Corners area = corner_areas(crooked());
-    Vec3 sum;
-    for (int i = 0; i < kCorners; ++i) {
-        sum += area[i];
-    }
-    EXPECT_NEAR(sum.x, 0.0, 1e-15);
-    EXPECT_NEAR(sum.y, 0.0, 1e-15);
-    EXPECT_NEAR(sum.z, 0.0, 1e-15);
+    expect_sum_of_nothing(corner_areas(crooked()), 1e-15);
 }
 
 TEST(HourglassForces, SumToNothing) {
-    const Corners force = resistance(crooked(), crooked(), -2.0);
-    Vec3 sum;
-    for (int i = 0; i < kCorners; ++i) {
-        sum += force[i];
-    }
-    EXPECT_NEAR(sum.x, 0.0, 1e-13);
-    EXPECT_NEAR(sum.y, 0.0, 1e-13);
-    EXPECT_NEAR(sum.z, 0.0, 1e-13);
+    expect_sum_of_nothing(resistance(crooked(), crooked(), -2.0), 1e-13);
 }
 
 TEST(HourglassForces, ResistNoUniformStrain) {
