@@ -1,6 +1,6 @@
 """All settings that pinstudy changes, in the order in which they are put back.
 
-A new one is its file, its line here, and its entry in pinstudy/configs/settings.py, by which a
+A new one is its class, its line here, and its entry in pinstudy/configs/settings.py, by which a
 study asks for it.
 """
 
@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from pinstudy.runners.settings import epp, governor, turbo
-from pinstudy.runners.settings.cache_aware import CacheAware
-from pinstudy.runners.settings.energy_aware import EnergyAware
 from pinstudy.runners.settings.frequency_limit import MaxFrequency, MinFrequency
-from pinstudy.runners.settings.itmt import Itmt
-from pinstudy.runners.settings.kernel_features import KernelFeatures
+from pinstudy.runners.settings.kernel_switches import (
+    CacheAware,
+    EnergyAware,
+    Itmt,
+    KernelFeatures,
+)
 from pinstudy.runners.settings.power_limit import PackagePowerLimit
 from pinstudy.runners.settings.sched_ext import SchedExt
 from pinstudy.runners.settings.setting import Setting, SettingFile

@@ -1,6 +1,6 @@
 """What a setting of the node is: read, refused or written, and put back from a journal.
 
-Each setting has a file of its own; pinstudy/runners/settings/registry.py names all of them.
+pinstudy/runners/settings/registry.py names all settings.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from typing import ClassVar
 from msgspec import Struct
 
 from pinstudy.base.reading import Unavailable
-from pinstudy.configs.settings import ON
 from pinstudy.runners.host.tree import Tree
 from pinstudy.runners.node.cpufreq import Cpufreq
 
@@ -129,32 +128,3 @@ def listed(found: Mapping[str, str]) -> str:
     if len(found) == 1:
         return next(iter(found))
     return ", ".join(f"{value} on {holders}" for value, holders in found.items())
-
-
-class Switch(Setting):
-    """A switch of the kernel's scheduler: a file that holds on or off, which a subclass reads."""
-
-    of_scheduler = True
-    file: ClassVar[str]
-
-    def path(self, tree: Tree) -> str:
-        """Return the file of the switch on this node."""
-        return self.file
-
-    def refused(self, now: Present, value: str) -> str | None:
-        """Return why the switch cannot be set, in whatever state it is."""
-        found = self.read(now)
-        if isinstance(found, Unavailable):
-            return f"{self.title} cannot be switched {value}: {found.reason}"
-        return None
-
-    def files(self, now: Present, value: str) -> list[SettingFile]:
-        """Return the file's text for a value.
-
-        Kernels that show truth values as letters take them, too.
-        """
-        path = self.path(now.tree)
-        letters = now.tree.text(path) in ("Y", "N")
-        return [
-            SettingFile(path, ("Y" if letters else "1") if value == ON else "N" if letters else "0")
-        ]

@@ -29,7 +29,7 @@ from pinstudy.runners.settings.journal import (
     open_journal,
     predates_boot,
 )
-from pinstudy.runners.settings.kernel_features import AUTOGROUP, NMI_WATCHDOG, NUMA_BALANCING
+from pinstudy.runners.settings.kernel_switches import AUTOGROUP, NMI_WATCHDOG, NUMA_BALANCING
 from pinstudy.runners.settings.registry import ordered
 from pinstudy.runners.settings.setting import SettingFile
 from pinstudy.runners.settings.turbo import MISSING, TEXTS
