@@ -1,18 +1,15 @@
-"""By what threads are bound: one file a mechanism, all of them in one table.
+"""By what threads are bound: all mechanisms in one table.
 
-A new one is its file, its line here, and its entry in pinstudy/configs/mechanisms.py, by which a
-mapping may name it.
+A new one is a class beside its like or in a file of its own, its line here, and its entry in
+pinstudy/configs/mechanisms.py, by which a mapping may name it.
 """
 
 from __future__ import annotations
 
 from pinstudy.runners.plan.mechanisms.base import Mechanism
 from pinstudy.runners.plan.mechanisms.kmp import KmpAffinity, KmpHwSubset, KmpHwSubsetByEfficiency
-from pinstudy.runners.plan.mechanisms.likwid_pin import LikwidPin
-from pinstudy.runners.plan.mechanisms.numactl import Numactl
 from pinstudy.runners.plan.mechanisms.omp_places import NamedPlaces, OmpPlaces
-from pinstudy.runners.plan.mechanisms.program import Program
-from pinstudy.runners.plan.mechanisms.taskset import Taskset
+from pinstudy.runners.plan.mechanisms.tools import LikwidPin, Numactl, Program, Taskset
 
 MECHANISMS: tuple[Mechanism, ...] = (
     Taskset(),
