@@ -42,7 +42,7 @@ GROUPS = {
         "trace": "results",
         "report": "results",
         "compare": "results",
-        "history": "history",
+        "history": "results",
         "card": "results",
         "artifact": "artifact",
         "import": "results",
