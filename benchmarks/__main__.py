@@ -10,13 +10,12 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import click
 
 from benchmarks.lib.results import describe_machine, keep, section
+from pinstudy.base import ROOT
 
-ROOT = Path(__file__).resolve().parent.parent
 # The exit status of a benchmark whose numbers are outside their bounds.
 BOUND_NOT_HELD = 3
 RESULTS = ROOT / "benchmarks" / "RESULTS.md"

@@ -22,10 +22,10 @@ from typing import Any
 import click
 
 from benchmarks.lib.tables import table
+from pinstudy.base import ROOT
 from pinstudy.runners.records.line import sealed
 from pinstudy.runners.records.record import SCHEMA
 
-ROOT = Path(__file__).resolve().parent.parent
 RUNS_PER_SHARD = 100_000
 # Records, and runs of a case: the usual shape, and the one with most cases.
 SHAPES = ((1000, 100), (1000, 10), (100_000, 100), (100_000, 10))

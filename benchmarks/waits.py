@@ -7,7 +7,6 @@ load falls on both; of the commands the shortest CPU time counts, which such loa
 
 from __future__ import annotations
 
-import resource
 import subprocess
 import sys
 import tempfile
@@ -17,11 +16,13 @@ from pathlib import Path
 
 import click
 
+from benchmarks.__main__ import BOUND_NOT_HELD
 from benchmarks.cost.rounds import Cost, cost_of_kernel
 from benchmarks.cost.tools import PINSTUDY, Tool, peers, pinstudies, versions
 from benchmarks.lib.kernel import Kernel, read_spans
 from benchmarks.lib.tables import estimate, table
 from benchmarks.tables_speed import write_records
+from pinstudy.runners.host.processes import waited_cpu_s
 
 BARE, PEER, OURS = "bare", "perf stat", "pinstudy"
 RUNS, RUN_S = 10, 0.01
@@ -31,7 +32,6 @@ RECORDS, RUNS_OF_A_CASE = 90, 5
 MOST_A_RUN_MS, MOST_BEYOND_PERF_MS = 40.0, 5.0
 MOST_S = {"verdict": 1.0, "tables": 0.6}
 IMPORT = "import pandas"
-BOUND_NOT_HELD = 3
 
 
 @dataclass(frozen=True)
@@ -81,15 +81,10 @@ def least_cpu_s(commands: Sequence[Sequence[str]], times: int) -> list[float]:
     least = [float("inf")] * len(commands)
     for _ in range(times):
         for at, command in enumerate(commands):
-            before_s = _children_s()
+            before_s = waited_cpu_s()
             subprocess.run(command, check=True, capture_output=True)
-            least[at] = min(least[at], _children_s() - before_s)
+            least[at] = min(least[at], waited_cpu_s() - before_s)
     return least
-
-
-def _children_s() -> float:
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
 
 
 def commands_table(times: int, folder: Path) -> tuple[str, dict[str, float]]:

@@ -26,13 +26,13 @@ from benchmarks.fidelity.figures import (
     mandelbrot,
 )
 from benchmarks.lib.tables import table
+from pinstudy.base import ROOT
+from pinstudy.configs.app import OPENMP_RUNTIMES
 from pinstudy.runners.host.software import ORIGINALS, description_of
 
-ROOT = Path(__file__).resolve().parent.parent.parent
 OWN = ROOT / "build" / "bin"
 # Builds of both with instructions that valgrind knows.
 PORTABLE = ROOT / "build" / "fidelity" / "bin"
-RUNTIMES = ("libgomp", "libomp")
 
 Figures = Callable[[Path, int], Iterator[Figure]]
 PAIRS: dict[str, tuple[str, Figures]] = {
@@ -52,7 +52,7 @@ def main(rounds: int, only: tuple[str, ...]) -> None:
         counter = build_counter(Path(folder))
         for name in only or PAIRS:
             other, figures = PAIRS[name]
-            for runtime in RUNTIMES:
+            for runtime in OPENMP_RUNTIMES:
                 original = Program(
                     ORIGINALS / f"{other}-{runtime}", PORTABLE / f"{other}-{runtime}"
                 )

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from scipy.stats import binom
 from tabulate import tabulate
 
-LEVEL = 0.95
+from pinstudy.analysis.statistics.sample import LEVEL
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,8 @@ LIMIT_S = 10.0
 # PBS prints the most of all batch systems: two megabytes for a thousand jobs.
 MAX_BYTES = 16 * 1024 * 1024
 _PIECE = 65536
-_STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+# Signals that stop a study as Ctrl-C does: the run in flight is recorded and its processes ended.
+STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _NOT_STARTED = "cannot be started: "
 
 
@@ -203,7 +204,7 @@ def ask(
 @contextlib.contextmanager
 def without_interruption() -> Iterator[None]:
     """Block the signals that stop a study until the end of the context."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, _STOPPING)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, STOPPING)
     try:
         yield
     finally:

@@ -15,12 +15,18 @@ from types import FrameType
 import click
 
 from pinstudy.base import PINSTUDY, VERSION
+from pinstudy.base.command import STOPPING
 from pinstudy.base.errors import StudyError, UserError
 from pinstudy.base.folders import OpenFolder, PlantedLinkError
 from pinstudy.base.text import printable, unknown_word
 from pinstudy.cli.options import FORMER_OPTIONS
 from pinstudy.cli.streams import lost_reason, prepare_streams
-from pinstudy.runners.host.privileges import User, drop_privileges, give_up_root
+from pinstudy.runners.host.privileges import (
+    TEMPORARY_VARIABLES,
+    User,
+    drop_privileges,
+    give_up_root,
+)
 
 # Each command's module of pinstudy.cli.commands, in the groups and the order of `pinstudy --help`.
 GROUPS = {
@@ -67,9 +73,6 @@ _USING_NODE = (
     *("topology", "studies", "plan", "run", "advise", "demo", "tune", "restore"),
     *("latency", "mappings", "doctor", "look", "prove", "snapshot", "worker"),
 )
-
-# The variables that name the folder of temporary files (Python's tempfile).
-_TEMPORARY_FOLDERS = ("TMPDIR", "TEMP", "TMP")
 
 INTERRUPTED_STATUS = 130
 
@@ -139,8 +142,6 @@ def group(ctx: click.Context) -> None:
         give_up_root()
 
 
-# Signals that stop a study as Ctrl-C does: the run in flight is recorded and its processes ended.
-_STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _A_MOMENT_S = 0.01
 
 # Errors that are no fault of pinstudy, wherever they come up: a full or failing disk, a folder that
@@ -174,7 +175,7 @@ def main() -> None:
     prepare_streams(_typed() in _MEASURING)
     sys.unraisablehook = _stop_later
     try:
-        for number in _STOPPING:
+        for number in STOPPING:
             # nohup(1) and others start a program with signals ignored, and they stay so.
             if signal.getsignal(number) is not signal.SIG_IGN:
                 signal.signal(number, _stop)
@@ -184,7 +185,7 @@ def main() -> None:
         sys.exit(INTERRUPTED_STATUS)
     finally:
         # Nothing is left to stop, and Python would end with a traceback.
-        for number in _STOPPING:
+        for number in STOPPING:
             signal.signal(number, signal.SIG_IGN)
         # Python remembers an interruption of exec(), which dataclasses call, and would end by
         # SIGINT whatever the status; the next exec() clears that.
@@ -262,7 +263,7 @@ def _renamed(error: click.ClickException) -> str:
 
 def _check_temporary_folders() -> None:
     """Raise UserError when another user's link leads to the folder of temporary files."""
-    for name in _TEMPORARY_FOLDERS:
+    for name in TEMPORARY_VARIABLES:
         try:
             OpenFolder(Path(os.environ.get(name, "/"))).close()
         except PlantedLinkError as error:

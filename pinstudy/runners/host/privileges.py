@@ -74,7 +74,8 @@ _NAME_VARIABLE = "DOAS_USER"
 # 2^32 - 1 means "no user" to setresuid(2).
 _NUMBER = re.compile(r"[0-9]{1,10}", re.ASCII)
 _MAX_ID = 2**32 - 2
-_TEMPORARY_VARIABLES = ("TMPDIR", "TEMP", "TMP")
+# The variables that name the folder of temporary files (Python's tempfile).
+TEMPORARY_VARIABLES = ("TMPDIR", "TEMP", "TMP")
 # Only root may write root's files; a user may want to let a group write.
 _UMASK, _ROOTS_UMASK = 0o002, 0o022
 # linux/prctl.h
@@ -163,7 +164,7 @@ def drop_privileges(serve: Serve, environment: Mapping[str, str] = os.environ) -
         raise UserError(f"the rights of user {user.name} cannot be taken on: {error}") from None
     _invoker = user
     os.environ.update(user.variables())
-    for name in _TEMPORARY_VARIABLES:
+    for name in TEMPORARY_VARIABLES:
         # Root's session may have set a folder that the user may not enter.
         if not os.access(os.environ.get(name, "/"), os.X_OK):
             del os.environ[name]

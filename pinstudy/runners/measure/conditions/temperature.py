@@ -19,12 +19,12 @@ from pinstudy.base.reading import Reading, Unavailable, known, reading_of
 from pinstudy.base.units import HIGHEST_C, LOWEST_C, duration
 from pinstudy.runners.host.tree import Tree
 from pinstudy.runners.measure.meter import BeforeAfterMeter
+from pinstudy.runners.node.power import HWMON
 from pinstudy.runners.node.topology import Topology
 
 if TYPE_CHECKING:
     from pinstudy.configs.study import TemperatureGate
 
-HWMON = "/sys/class/hwmon"
 ZONES = "/sys/class/thermal"
 NO_SENSOR = (
     f"no coretemp or k10temp in {HWMON}, no x86_pkg_temp in {ZONES} (usual in virtual machines; "
