@@ -122,7 +122,7 @@ class Series:
 
 
 @dataclass(frozen=True)
-class History:
+class ResultsHistory:
     """A study on a node over time: its results, and a series for each case and objective."""
 
     study: str
@@ -148,7 +148,7 @@ class History:
 
 def open_history(
     folders: Iterable[str], study: str | None = None, node: str | None = None
-) -> History:
+) -> ResultsHistory:
     """Return the results in these folders by time, without their series.
 
     Each is a results folder or one above several. `study` and `node` choose among several. Raises
@@ -169,7 +169,7 @@ def open_history(
             f"folder of its own, by `{PINSTUDY} run STUDY --results DIR`"
         )
     _check_apart(entries)
-    return History(study, node, entries)
+    return ResultsHistory(study, node, entries)
 
 
 def _below(folder: str) -> list[str]:
@@ -235,7 +235,7 @@ def _check_apart(entries: Sequence[Entry]) -> None:
         first_with |= dict.fromkeys(runs, entry.results.name)
 
 
-def with_series(history: History, objective: str = "") -> History:
+def with_series(history: ResultsHistory, objective: str = "") -> ResultsHistory:
     """Return the history with the series of its cases and their change points.
 
     `objective` is time, energy, edp or a number that the program prints; empty for the time, and
@@ -345,7 +345,7 @@ def _in_words(unlike: Unlike) -> str:
     return words.FROM_TO.format(fact=unlike.fact, a=unlike.a, b=unlike.b)
 
 
-def judge_newest(condition: Condition, history: History) -> Judgement:
+def judge_newest(condition: Condition, history: ResultsHistory) -> Judgement:
     """Return how the newest results are against the level before them, case by case.
 
     The level is that since the last change point of the results before. All cases are tested
@@ -374,7 +374,7 @@ def judge_newest(condition: Condition, history: History) -> Judgement:
     return Judgement(condition, _AGAINST, cases, notes)
 
 
-def _is_judged(history: History, case_id: str) -> bool:
+def _is_judged(history: ResultsHistory, case_id: str) -> bool:
     """Return whether a case belongs to the newest results, or is missing there.
 
     One that the node cannot run any more does not, nor one that the study lost earlier.

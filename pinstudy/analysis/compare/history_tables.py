@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from pinstudy.analysis.compare.history import Change, Entry, History, Series, labels_in
+from pinstudy.analysis.compare.history import Change, Entry, ResultsHistory, Series, labels_in
 from pinstudy.analysis.format.numbers import (
     NOTHING,
     decimals_left,
@@ -42,7 +42,7 @@ _RESULTS = (
 )
 
 
-def history_tables(history: History) -> list[Table]:
+def history_tables(history: ResultsHistory) -> list[Table]:
     """Return the change points, then the results, then the series, a table of the study each."""
     return [
         _change_table(history),
@@ -54,7 +54,7 @@ def history_tables(history: History) -> list[Table]:
     ]
 
 
-def _change_table(history: History) -> Table:
+def _change_table(history: ResultsHistory) -> Table:
     notes = Notes()
     found = [(line, change) for line in history.series for change in line.changes]
     # All changes of one place first: what happened there is read together.
@@ -96,7 +96,7 @@ def _change_cells(line: Series, change: Change, markers: str) -> tuple[str, ...]
     )
 
 
-def _result_table(history: History) -> Table:
+def _result_table(history: ResultsHistory) -> Table:
     cells = tuple(
         (
             str(at + 1),
@@ -110,7 +110,7 @@ def _result_table(history: History) -> Table:
     return Table("Results", _RESULTS, cells)
 
 
-def _series_table(history: History, series: Sequence[Series]) -> Table:
+def _series_table(history: ResultsHistory, series: Sequence[Series]) -> Table:
     """Return a row a result, a column a case."""
     first = series[0]
     decimals = objective_decimals(
@@ -150,7 +150,7 @@ def _cell(line: Series, at: int, decimals: int, notes: Notes) -> str:
     return text + ("*" if at in [change.after for change in line.changes] else " ")
 
 
-def history_data(history: History) -> dict[str, Any]:
+def history_data(history: ResultsHistory) -> dict[str, Any]:
     """Return the history by names, unrounded; changes are ratios, what is not there is None."""
     return {
         "study": history.study,
@@ -220,7 +220,7 @@ def _change_data(entries: Sequence[Entry], change: Change) -> dict[str, object]:
     }
 
 
-def changed_lines(history: History) -> list[str]:
+def changed_lines(history: ResultsHistory) -> list[str]:
     """Return a line a change: `lulesh x8 #2 pcores-pin: +3.1 % from 2026-02-02 (kernel: …)`."""
     return [
         words.CHANGE_LINE.format(

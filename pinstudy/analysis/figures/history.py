@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from pinstudy.analysis.compare.history import History, Series, labels_in
+from pinstudy.analysis.compare.history import ResultsHistory, Series, labels_in
 from pinstudy.analysis.compare.history_tables import changed_lines
 from pinstudy.analysis.figures.drawing import Drawing, sentences, slug
 from pinstudy.analysis.figures.many_cards import check_figure
@@ -51,7 +51,7 @@ _LEAST_SPAN = 1.0
 _CHANGE_IN = 1.6
 
 
-def write_history(history: History, path: Path) -> list[Path]:
+def write_history(history: ResultsHistory, path: Path) -> list[Path]:
     """Write a figure a program, in the format of the file's ending; return the paths.
 
     Of several programs each has its name before the ending. Raises UserError for an ending that
@@ -69,7 +69,9 @@ def write_history(history: History, path: Path) -> list[Path]:
     return written
 
 
-def draw_history(history: History, series: Sequence[Series], layout: Layout = SCREEN) -> Drawing:
+def draw_history(
+    history: ResultsHistory, series: Sequence[Series], layout: Layout = SCREEN
+) -> Drawing:
     """Draw the series of a program, a panel a table and objective."""
     panels = grouped(series, lambda line: (line.title, line.objective))
     # The same mapping may be of several tables, in rows of other numbers.

@@ -248,7 +248,7 @@ _VERDICTS = ("proved", "violated", "unproved")
 
 
 @dataclass(frozen=True)
-class Job:
+class CoRunnerJob:
     """What a supervisor has to do.
 
     `app` and `size` say what a good run is, `expected` where its threads are, and `cpus` are those
@@ -275,11 +275,11 @@ class Counted:
 Answer = TypeVar("Answer", Counted, CoRun)
 
 
-def job_of(case: Case, launch: Launch, witness: Path, cpus: tuple[int, ...]) -> Job:
+def job_of(case: Case, launch: Launch, witness: Path, cpus: tuple[int, ...]) -> CoRunnerJob:
     """Return the job to run a case's program, started by `launch`."""
     app = JudgedApp(case.app.limit_s, case.app.check, case.app.metrics)
     (expected,) = expected_of(case)
-    return Job(app, case.size, expected, launch, str(witness), cpus)
+    return CoRunnerJob(app, case.size, expected, launch, str(witness), cpus)
 
 
 def receive(answers: Channel, kind: type[Answer], limit_s: float) -> Answer:
@@ -326,7 +326,7 @@ class CoRuns:
     The first answer is why it does not run, empty once its threads were seen.
     """
 
-    def __init__(self, job: Job, commands: int, answers: int) -> None:
+    def __init__(self, job: CoRunnerJob, commands: int, answers: int) -> None:
         """Nothing is started yet."""
         self._job, self._commands, self._answers = job, commands, Channel(answers)
         self._expected = job.expected
@@ -474,7 +474,7 @@ class CoRuns:
 class Execution:
     """One execution of the co-runner; `close` leaves no process behind."""
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: CoRunnerJob) -> None:
         """Launch the program, which waits before its exec; raises LaunchError and StudyError."""
         launch = job.launch
         self._writes = launch.writes

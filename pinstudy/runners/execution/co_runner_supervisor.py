@@ -33,7 +33,7 @@ def main() -> None:
     sys.path[:] = json.loads(sys.argv[1])
     from pinstudy.base.channel import Channel, ChannelError
     from pinstudy.base.decoding import complete
-    from pinstudy.runners.execution.co_runner import CoRuns, Job
+    from pinstudy.runners.execution.co_runner import CoRunnerJob, CoRuns
 
     for number in _OF_PINSTUDY:
         # Handled and not ignored: programs would inherit that (execve(2)).
@@ -42,7 +42,7 @@ def main() -> None:
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     try:
         message = Channel(STDIN).receive()
-        job = complete(message or {}, Job)
+        job = complete(message or {}, CoRunnerJob)
     except (ChannelError, ValueError) as error:
         sys.exit(f"pinstudy: a co-runner cannot be supervised: {error}")
     if os.getppid() == starter:

@@ -10,7 +10,12 @@ from typing import Any
 import pytest
 
 from pinstudy.analysis.compare.conditions import condition_of
-from pinstudy.analysis.compare.history import History, judge_newest, open_history, with_series
+from pinstudy.analysis.compare.history import (
+    ResultsHistory,
+    judge_newest,
+    open_history,
+    with_series,
+)
 from pinstudy.analysis.compare.history_tables import history_data, history_tables
 from pinstudy.base.errors import UserError
 from tests.support.results import (
@@ -52,7 +57,7 @@ def stepped(folder: Path) -> None:
         results(folder, day, slow if day > 3 else TIMES)
 
 
-def history(folder: Path, objective: str = "") -> History:
+def history(folder: Path, objective: str = "") -> ResultsHistory:
     return with_series(open_history([str(folder)]), objective)
 
 

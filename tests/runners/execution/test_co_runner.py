@@ -19,9 +19,9 @@ from pinstudy.base.reading import Reading
 from pinstudy.configs.app import Check, Metric
 from pinstudy.runners.execution.co_runner import (
     Answer,
+    CoRunnerJob,
     CoRuns,
     Counted,
-    Job,
     Proofs,
     co_run_reading,
     invalid_reason,
@@ -191,13 +191,13 @@ def test_a_job_arrives_as_it_was_sent() -> None:
     app = replace(made.app, check=check, metrics=(Metric("drift", r"drift (\S+)", "1"),))
     launch = Launch(("taskset",), ("/bin/true",), {"A": "\udcff"}, {"A": "\udcff"}, ("B",))
     job = job_of(replace(made, app=app, size=size), launch, Path("witness"), (0, 3))
-    assert complete(json.loads(json.dumps(message_of(job))), Job) == job
+    assert complete(json.loads(json.dumps(message_of(job))), CoRunnerJob) == job
 
 
 @given(st.dictionaries(st.text(max_size=8), JSON, max_size=4))
 def test_what_is_no_job_is_refused(message: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="is"):
-        complete(message, Job)
+        complete(message, CoRunnerJob)
 
 
 @pytest.mark.parametrize(
