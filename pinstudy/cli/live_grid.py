@@ -73,7 +73,8 @@ class LiveGrid:
         for cases in grouped(self._cases, _shared):
             first = cases[0]
             key, objective = keys[first.table], self._objectives[first.case_id]
-            cells = {objective: dict(zip(_names(cases), map(self._cell, cases), strict=True))}
+            names = unique_names(case.mapping.name for case in cases)
+            cells = {objective: dict(zip(names, map(self._cell, cases), strict=True))}
             under = _under(first, has_governor=len(governors) > 1)
             lines.append(
                 ConfigurationLine(
@@ -134,10 +135,6 @@ def _key(case: Case) -> TableKey:
 def _shared(case: Case) -> tuple[object, ...]:
     co_runner = case.co_runner.program_label if case.co_runner else ""
     return case.table, case.governor, case.settings.words, co_runner, case.engine.boot
-
-
-def _names(cases: Sequence[Case]) -> list[str]:
-    return unique_names(case.mapping.name for case in cases)
 
 
 def _under(case: Case, *, has_governor: bool) -> str:

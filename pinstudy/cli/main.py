@@ -172,7 +172,7 @@ def main() -> None:
     The exit status is 2 for a user's mistake, 1 for a failed study, 130 when it was stopped. A
     command may have others, which its page tells.
     """
-    prepare_streams(_typed() in _MEASURING)
+    prepare_streams("".join(sys.argv[1:2]) in _MEASURING)
     sys.unraisablehook = _stop_later
     try:
         for number in STOPPING:
@@ -197,10 +197,6 @@ def _serve(requests: int, answers: socket.socket, asking: int, user: User) -> No
     from pinstudy.runners.root.server import serve
 
     serve(requests, answers, asking, user)
-
-
-def _typed() -> str:
-    return "".join(sys.argv[1:2])
 
 
 def _run() -> None:

@@ -120,7 +120,7 @@ def crate(
     below = {file.path for mine in of_studies.values() for file in mine}
     people = _people(publication)
     authors = _references(person["@id"] for person in people)
-    licence = _licence(publication)
+    licence = _spdx(publication.licence) if publication.licence else None
     actions = [
         action for study in studies for action in _actions(study, of_studies[study.path], authors)
     ]
@@ -285,10 +285,6 @@ def _people(publication: Publication) -> list[Entity]:
         }
         for number, author in enumerate(publication.authors, 1)
     ]
-
-
-def _licence(publication: Publication) -> Entity | None:
-    return _spdx(publication.licence) if publication.licence else None
 
 
 def _no_licence() -> str:

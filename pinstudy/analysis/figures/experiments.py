@@ -181,7 +181,7 @@ def draw_smt(
     shown = pairs[:MAX_PANELS]
     cases = [row.measured.case for row in shown[0] if _of_two(row)]
     rows = [_by_place(sharing, cases) for sharing in shown]
-    names = [_workload(sharing) for sharing in shown]
+    names = [one_line(str(sharing[0].measured.case.summary.key.table.size)) for sharing in shown]
     panels = [(f"{label_text(workload, 20)} (1: as alone)", 1.0) for workload in names]
     entries = [mean_entry("ratio, 95 % interval")]
     if any(row and row.published for placed in rows for row in placed):
@@ -211,10 +211,6 @@ def draw_smt(
 
 def _of_two(row: ExperimentRow) -> bool:
     return row.measured.threads > 1
-
-
-def _workload(sharing: Sharing) -> str:
-    return one_line(str(sharing[0].measured.case.summary.key.table.size))
 
 
 def _by_place(sharing: Sharing, cases: Sequence[CaseFinding]) -> list[ExperimentRow | None]:

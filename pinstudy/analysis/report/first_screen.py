@@ -108,7 +108,9 @@ def grids_of(
             words.GUESTS.format(mapping=guests) if guests else "",
             change_words(findings, overview, objective, level=False),
         )
-        headings = {name: _heading(name, guests) for name in overview.columns}
+        headings = {
+            name: name.removesuffix(f"/{guests}") if guests else name for name in overview.columns
+        }
         lines = overview.lines_of(objective)
         grids.append(
             Grid(
@@ -139,10 +141,6 @@ def _shared_by_all(findings: Findings, overviews: Sequence[Overview]) -> str:
 def _guests_mapping(overview: Overview) -> str:
     inner = {name.partition("/")[2] for name in overview.columns}
     return inner.pop() if len(inner) == 1 else ""
-
-
-def _heading(column: str, guests: str) -> str:
-    return column.removesuffix(f"/{guests}") if guests else column
 
 
 def _name_parts(lines: Sequence[ConfigurationLine]) -> list[list[str]]:

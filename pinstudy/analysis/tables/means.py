@@ -239,7 +239,7 @@ def _table(parts: Sequence[_Part], choice: Choice, notes: Notes, *, is_alone: bo
             | _run_counts(case)
             | _slowdowns(part.alone.get(case.key.case_id))
             | _bound(part.node.bounds.get(case.key.case_id))
-            | _instruments_off(part.node.off)
+            | ({"instruments_off": joined(part.node.off)} if part.node.off else {})
             for part in parts
             for case in part.rows
         ),
@@ -312,10 +312,6 @@ def _marked(column: Column, off: Mapping[str, str], page: Page) -> Column:
         return column
     mark = f" ({page.notes.marker(off[column.field])})"
     return replace(column, name=column.name + mark, short=column.short and column.short + mark)
-
-
-def _instruments_off(off: Mapping[str, str]) -> dict[str, object]:
-    return {"instruments_off": joined(off)} if off else {}
 
 
 def _slowdowns(alone: Alone | None) -> dict[str, object]:

@@ -316,7 +316,9 @@ class Preparation:
         for digest in {earlier.digest for earlier in self._earlier} - {self.study.digest}:
             runs = SubmittedRuns(self._earlier, digest)
             # With a feature, or any node, another node may be chosen.
-            for worker in self.workers if self._pool else filter(_has_node, self.workers):
+            for worker in self.workers:
+                if worker.node is None and not self._pool:
+                    continue
                 plan = runs.newest_plan(self._pool, worker.target)
                 if plan and runs.completed_in(plan.folder).runs:
                     raise UserError(
@@ -335,7 +337,3 @@ class Preparation:
                 f"`{PINSTUDY} status {name}`, end them with `{PINSTUDY} cancel {name}`, or submit "
                 "beside them with --again"
             )
-
-
-def _has_node(worker: Worker) -> bool:
-    return worker.node is not None

@@ -84,15 +84,13 @@ def _tells(case: Case, study: Study, topology: Topology) -> set[str]:
     if study.bound != LOADED:
         return known if case.threads == 1 else set()
     cores = [
-        core for core in topology.cores if core.kind in known and _is_usable(core.cpus, topology)
+        core
+        for core in topology.cores
+        if core.kind in known and topology.usable.intersection(core.cpus)
     ]
     used = [core for core in cores if set(core.cpus).intersection(case.cpus)]
     is_full = case.mapping.binding == "pin" and case.threads == len(used) == len(cores)
     return known if is_full else set()
-
-
-def _is_usable(cpus: Iterable[int], topology: Topology) -> bool:
-    return bool(topology.usable.intersection(cpus))
 
 
 def _pinned_to(kind: str, study: Study, case: Case) -> Mapping | None:

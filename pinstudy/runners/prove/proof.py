@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -104,11 +104,8 @@ def keep(proof: Proof, path: Path) -> Path:
 
 def latest_proof(node: Node) -> Proof | None:
     """Return the newest proof of this node as it is now configured, by this user or by root."""
-    folders = dict.fromkeys((own_state_folder(node.root), *_system_folder(node.root)))
+    system = (SYSTEM_FOLDER,) if node.root == Path("/") else ()
+    folders = dict.fromkeys((own_state_folder(node.root), *system))
     found = [proof for folder in folders if (proof := read_proof(folder / FILE_NAME))]
     mine = [proof for proof in found if proof.node_digest == node.digest]
     return max(mine, key=lambda proof: proof.proved_at, default=None)
-
-
-def _system_folder(root: Path) -> Sequence[Path]:
-    return (SYSTEM_FOLDER,) if root == Path("/") else ()

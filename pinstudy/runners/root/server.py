@@ -129,12 +129,11 @@ def _stand_alone(*kept: int) -> None:
     os.closerange(first, os.sysconf("SC_OPEN_MAX"))
     os.umask(0o022)
     for limit, most in _LIMITS.items():
-        soft, hard = (_lower(now, most) for now in resource.getrlimit(limit))
+        soft, hard = (
+            most if now == resource.RLIM_INFINITY else min(now, most)
+            for now in resource.getrlimit(limit)
+        )
         resource.setrlimit(limit, (soft, hard))
-
-
-def _lower(now: int, most: int) -> int:
-    return most if now == resource.RLIM_INFINITY else min(now, most)
 
 
 def _stay(_number: int, _frame: FrameType | None) -> None:
