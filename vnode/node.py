@@ -145,10 +145,7 @@ class VirtualNode:
     def _start(self) -> None:
         ours, theirs = socket.socketpair()
         with theirs:
-            request = {
-                "command": self._command(theirs.fileno()),
-                "shares": self._shares(),
-            }
+            request = {"command": self._command(theirs.fileno()), "shares": self._shares()}
             with (self.folder / "qemu.log").open("wb") as log:
                 self._supervisor = subprocess.Popen(
                     [sys.executable, "-m", "vnode.supervisor", json.dumps(request)],

@@ -56,10 +56,7 @@ class Meeting:
         Raises RuntimeError when the program does not come, or the tool fails.
         """
         with subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         ) as tool:
             try:
                 before, after = self._read_uses(tool.pid), self._read_uses(tool.pid)

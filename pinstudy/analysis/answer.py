@@ -210,9 +210,7 @@ def _look(results: Results) -> Look:
 
 
 def _across_attempts(
-    cases: Iterable[Case],
-    baselines: Mapping[str, Case],
-    values: Mapping[str, Values],
+    cases: Iterable[Case], baselines: Mapping[str, Case], values: Mapping[str, Values]
 ) -> set[str]:
     """Return the cases of which no attempt made runs together with their baseline's."""
     return {
@@ -238,9 +236,7 @@ def _mixed(results: Results) -> tuple[str, ...]:
     return tuple(sorted(one_line("/".join(names)) for names in known)) if len(known) > 1 else ()
 
 
-def _objectives(
-    by_table: Iterable[Sequence[Case]],
-) -> dict[str, tuple[Objective, ...]]:
+def _objectives(by_table: Iterable[Sequence[Case]]) -> dict[str, tuple[Objective, ...]]:
     """Return what is known of each case by case_id: what it and its table can be compared by."""
     known: dict[str, tuple[Objective, ...]] = {}
     for rows in by_table:
@@ -359,10 +355,7 @@ def _modes(values: Mapping[str, Values]) -> dict[Key, Modes]:
 
 
 def _unclear(
-    case: Case,
-    baseline: Case | None,
-    values: Mapping[str, Values],
-    lacking: Sequence[Objective],
+    case: Case, baseline: Case | None, values: Mapping[str, Values], lacking: Sequence[Objective]
 ) -> Mapping[str, Modes | None]:
     """Return the objectives, of those that lack a comparison, in which modes are why."""
     mine = values.get(case.key.case_id)

@@ -334,9 +334,7 @@ def _numbers(case: Case) -> dict[str, Any]:
         "measures": _only(MEASURE_OF, means),
         "metrics": {
             _name(metric.name): Printed(
-                tuple(map(one_line, metric.units)),
-                _direction(metric),
-                means.get(column),
+                tuple(map(one_line, metric.units)), _direction(metric), means.get(column)
             )
             for column, metric in metrics.items()
         },

@@ -109,13 +109,7 @@ MEASURES = (
         short="GHz",
         decimals=FREQUENCY_DECIMALS,
     ),
-    Measure(
-        "migrations",
-        "migrations",
-        noun="migrations",
-        heading="migrations",
-        short="migr.",
-    ),
+    Measure("migrations", "migrations", noun="migrations", heading="migrations", short="migr."),
     Measure(
         "vcpu_migrations",
         "vcpu_migrations",

@@ -108,9 +108,7 @@ SYSROOT = click.option(
     help="Read the node from a recorded file tree.",
 )
 KINDS = click.option(
-    "--kinds",
-    metavar="P=0-7,E=8-23",
-    help="Declare the core kinds by hand; every record says so.",
+    "--kinds", metavar="P=0-7,E=8-23", help="Declare the core kinds by hand; every record says so."
 )
 JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 FRESH = click.option(

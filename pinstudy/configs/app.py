@@ -23,12 +23,7 @@ from pinstudy.configs.values import (
     text,
     word,
 )
-from pinstudy.configs.variables import (
-    BY_ARGUMENTS,
-    ThreadsBy,
-    Variables,
-    thread_count_mistakes,
-)
+from pinstudy.configs.variables import BY_ARGUMENTS, ThreadsBy, Variables, thread_count_mistakes
 
 OPENMP_RUNTIMES = ("libgomp", "libomp")
 RUNTIMES = ("none", "pthreads", *OPENMP_RUNTIMES, "other")

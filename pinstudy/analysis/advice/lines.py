@@ -463,11 +463,7 @@ def _power_limit(value: str) -> Line | None:
 _NOTE_FIRST = "as root; note first what it is"
 _CPUFREQ = "/sys/devices/system/cpu/cpu[0-9]*/cpufreq"
 # The kernel's files of each CPU's own frequencies.
-_OWN_FREQUENCIES = {
-    HIGHEST: "cpuinfo_max_freq",
-    BASE: "base_frequency",
-    LOWEST: "cpuinfo_min_freq",
-}
+_OWN_FREQUENCIES = {HIGHEST: "cpuinfo_max_freq", BASE: "base_frequency", LOWEST: "cpuinfo_min_freq"}
 # Paths as in the files of pinstudy/runners/settings. What has no line here is told in words.
 _LINES_OF_SETTINGS: Mapping[str, Callable[[str], Line | None]] = {
     "epp": _epp,

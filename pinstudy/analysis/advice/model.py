@@ -434,11 +434,7 @@ def _difference(
     """Return a typical ratio best / reference and its interval, which needs spread."""
     if difference is None:
         return None
-    return {
-        "ratio": difference.ratio,
-        **named_ends("ratio", interval),
-        "df": difference.df,
-    }
+    return {"ratio": difference.ratio, **named_ends("ratio", interval), "df": difference.df}
 
 
 def _elimination_data(elimination: Elimination) -> dict[str, Any]:

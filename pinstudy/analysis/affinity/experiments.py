@@ -243,10 +243,7 @@ _SAME: tuple[Written[SamePlacement], ...] = (
         Column("pinned by", right=False),
         lambda pair: one_line(str(pair.from_outside.case.summary.key.mechanism)),
     ),
-    (
-        Column("CPUs", right=False),
-        lambda pair: one_line(str(pair.by_itself.case.summary.key.cpus)),
-    ),
+    (Column("CPUs", right=False), lambda pair: one_line(str(pair.by_itself.case.summary.key.cpus))),
     (
         Column("time ratio"),
         lambda pair: ratio_text(pair.against.difference.ratio) if pair.against else NOTHING,

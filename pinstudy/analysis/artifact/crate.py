@@ -147,12 +147,7 @@ def crate(
             "conformsTo": _reference(_SPECIFICATION),
         },
         root,
-        {
-            "@id": _PROFILE,
-            "@type": "CreativeWork",
-            "name": "Process Run Crate",
-            "version": "0.5",
-        },
+        {"@id": _PROFILE, "@type": "CreativeWork", "name": "Process Run Crate", "version": "0.5"},
         *(_dataset(study, of_studies[study.path]) for study in studies),
         *map(_file, files),
         *(_described(path, meaning) for path, meaning in unhashed),

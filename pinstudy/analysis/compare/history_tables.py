@@ -7,13 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from pinstudy.analysis.compare.history import Change, Entry, ResultsHistory, Series, labels_in
-from pinstudy.analysis.format.numbers import (
-    NOTHING,
-    decimals_left,
-    fixed,
-    signed,
-    signed_percents,
-)
+from pinstudy.analysis.format.numbers import NOTHING, decimals_left, fixed, signed, signed_percents
 from pinstudy.analysis.format.table import Column, Notes, Table
 from pinstudy.analysis.results.case import grouped
 from pinstudy.analysis.statistics.sample import Sample, named_ends
@@ -119,11 +113,7 @@ def _series_table(history: ResultsHistory, series: Sequence[Series]) -> Table:
     notes = Notes()
     labels = labels_in(series)
     cells = tuple(
-        (
-            str(at + 1),
-            day,
-            *(_cell(line, at, decimals, notes) for line in series),
-        )
+        (str(at + 1), day, *(_cell(line, at, decimals, notes) for line in series))
         for at, day in enumerate(history.days)
     )
     return Table(

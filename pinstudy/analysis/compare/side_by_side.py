@@ -27,14 +27,7 @@ from pinstudy.analysis.compare.matching import (
     unlike_meters,
     unlike_metrics,
 )
-from pinstudy.analysis.objectives import (
-    EDP,
-    ENERGY,
-    OBJECTIVES,
-    TIME,
-    Objective,
-    by_identity,
-)
+from pinstudy.analysis.objectives import EDP, ENERGY, OBJECTIVES, TIME, Objective, by_identity
 from pinstudy.analysis.results.baselines import are_in_turn
 from pinstudy.analysis.results.sources import Results
 from pinstudy.analysis.statistics.decision import Outcome

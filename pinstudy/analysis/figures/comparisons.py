@@ -324,12 +324,7 @@ def _draw(
 
 
 def _draw_mark(
-    axes: Axes,
-    cell: Cell,
-    y: float,
-    look: tuple[str, str],
-    limits: tuple[float, float],
-    gid: str,
+    axes: Axes, cell: Cell, y: float, look: tuple[str, str], limits: tuple[float, float], gid: str
 ) -> None:
     """Draw an interval and its mark as one line, so that one tooltip is of both."""
     colour, marker = look

@@ -77,10 +77,7 @@ def table_folders(findings: Findings) -> list[str]:
 
 
 def table_figures(
-    results: Results,
-    findings: Findings,
-    tables: int | None = None,
-    wanted: Wanted = ALL,
+    results: Results, findings: Findings, tables: int | None = None, wanted: Wanted = ALL
 ) -> Iterator[tuple[int, Drawing | NotDrawn]]:
     """Yield the figures of each table with the table's place, drawn one at a time.
 
@@ -190,11 +187,7 @@ class Found:
         return [*drawn, *self.captions]
 
 
-def write_figures(
-    source: str,
-    into: Path | None = None,
-    options: Options = Options(),
-) -> Found:
+def write_figures(source: str, into: Path | None = None, options: Options = Options()) -> Found:
     """Write the figures of a source of results and their captions; return what was written.
 
     They go into `figures/` of the results' folder unless `into` says another one. Raises UserError

@@ -110,10 +110,7 @@ def draw_history(
 
 
 def _draw_panel(
-    axes: Axes,
-    days: Sequence[str],
-    series: Sequence[Series],
-    looks: Mapping[str, tuple[str, str]],
+    axes: Axes, days: Sequence[str], series: Sequence[Series], looks: Mapping[str, tuple[str, str]]
 ) -> dict[str, list[str]]:
     tooltips: dict[str, list[str]] = {}
     offsets = (np.arange(len(series)) + 0.5) / len(series) * _DODGE - _DODGE / 2

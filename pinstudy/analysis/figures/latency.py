@@ -107,13 +107,7 @@ def _map(latency: Latency, side: float) -> _Map:
     low, high = float(np.nanmin(calm)), float(np.nanmax(calm))
     middle = (low + high) / 2
     reach = max(high - middle, _MIN_REACH * middle)
-    return _Map(
-        cpus,
-        values,
-        middle - reach,
-        middle + reach,
-        min(side / len(cpus), _CELL),
-    )
+    return _Map(cpus, values, middle - reach, middle + reach, min(side / len(cpus), _CELL))
 
 
 def _drawn(latency: Latency, layout: Layout) -> Figure:

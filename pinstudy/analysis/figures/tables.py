@@ -68,10 +68,7 @@ def draw_kinds(
     cases = table.cases
     frequencies = _by_kind(cases, _frequencies_of)
     shares = _by_kind(cases, lambda case: case.summary.means_by_kind("residency"))
-    fields = {
-        "freq_ghz": (_draw_frequencies, frequencies),
-        "residency": (_draw_shares, shares),
-    }
+    fields = {"freq_ghz": (_draw_frequencies, frequencies), "residency": (_draw_shares, shares)}
     shown = [field for field, (_, values) in fields.items() if values]
     if not shown:
         return NotDrawn(

@@ -10,11 +10,7 @@ from typing import Any
 from pinstudy.analysis.advice.lines import ready_lines, start_of
 from pinstudy.analysis.findings.effects import TAIL, Cases, Effect, Why, cases_of
 from pinstudy.analysis.findings.levers import Lever, levers_of
-from pinstudy.analysis.findings.one_for_all import (
-    OneForAll,
-    one_for_all,
-    one_for_all_data,
-)
+from pinstudy.analysis.findings.one_for_all import OneForAll, one_for_all, one_for_all_data
 from pinstudy.analysis.objectives import OBJECTIVES, Objective
 from pinstudy.analysis.records.gathered import command_line
 from pinstudy.analysis.records.keys import TableKey

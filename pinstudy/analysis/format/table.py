@@ -66,10 +66,7 @@ Written = tuple[Column, Callable[[Row], str]]
 
 
 def table_of(
-    caption: str,
-    columns: Sequence[Written[Row]],
-    rows: Iterable[Row],
-    notes: Iterable[str] = (),
+    caption: str, columns: Sequence[Written[Row]], rows: Iterable[Row], notes: Iterable[str] = ()
 ) -> Table:
     """Return a table without raw values, from its columns and the objects of its rows."""
     cells = tuple(tuple(write(row) for _, write in columns) for row in rows)
@@ -147,11 +144,7 @@ def text_notes(notes: Iterable[Note]) -> list[str]:
 def _text_table(table: Table, elsewhere: Collection[Note]) -> str:
     headers = [_two_lines(column) for column in table.columns]
     body = tabulate(
-        table.cells,
-        headers,
-        tablefmt="simple",
-        disable_numparse=True,
-        colalign=_alignment(table),
+        table.cells, headers, tablefmt="simple", disable_numparse=True, colalign=_alignment(table)
     )
     notes = text_notes(note for note in table.notes if note not in elsewhere)
     facts = [table.facts] if table.facts else []

@@ -93,9 +93,7 @@ def merged(metrics: Iterable[Metric]) -> list[Metric]:
         directions.setdefault(metric.name, set()).update(filter(None, (metric.better,)))
     return [
         Metric(
-            name,
-            tuple(names),
-            next(iter(directions[name])) if len(directions[name]) == 1 else None,
+            name, tuple(names), next(iter(directions[name])) if len(directions[name]) == 1 else None
         )
         for name, names in units.items()
     ]

@@ -293,10 +293,7 @@ def _work(case: Case, build: str = "") -> Hashable:
 
 
 def _references(
-    cases: Iterable[Case],
-    teams: Mapping[str, _Team | NoBound],
-    node: NodeCores,
-    speeds: Speeds,
+    cases: Iterable[Case], teams: Mapping[str, _Team | NoBound], node: NodeCores, speeds: Speeds
 ) -> dict[Hashable, dict[str, Case]]:
     """Return the cases that tell the speeds of kinds, by what they have in common with others."""
     found: dict[Hashable, dict[str, Case]] = {}

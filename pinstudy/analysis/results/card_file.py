@@ -406,8 +406,7 @@ class CardCase(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
     skipped: Cause | None = None
     """why not run"""
     reasons: Annotated[
-        dict[Name, Annotated[tuple[Cause, ...], Meta(max_length=len(CAUSES))]],
-        Meta(max_length=100),
+        dict[Name, Annotated[tuple[Cause, ...], Meta(max_length=len(CAUSES))]], Meta(max_length=100)
     ] = {}
     """causes of missing values"""
     excluded: dict[Status, Count] = {}

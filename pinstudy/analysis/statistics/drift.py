@@ -108,10 +108,7 @@ def _steps(cases: NDArray[np.intp], attempts: Array, values: Array) -> tuple[Ste
 
 
 def trend(
-    cases: NDArray[np.intp],
-    values: Array,
-    along: Array,
-    stretches: NDArray[np.intp] | None = None,
+    cases: NDArray[np.intp], values: Array, along: Array, stretches: NDArray[np.intp] | None = None
 ) -> Trend | None:
     """Return the trend of `values` (positive) along a quantity, both centred on their cases.
 

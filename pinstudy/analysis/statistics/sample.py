@@ -258,11 +258,7 @@ def _bootstrapped(
 
 
 def _bootstrap(
-    rows: Array,
-    resamples: int,
-    level: float,
-    seed: int,
-    method: Literal["BCa", "percentile"],
+    rows: Array, resamples: int, level: float, seed: int, method: Literal["BCa", "percentile"]
 ) -> tuple[Array, Array]:
     # Half a second of imports, which is spent where intervals are shown.
     from scipy import stats

@@ -172,11 +172,7 @@ def mean_column(field: str, heading: str = "", decimals: int | None = None) -> W
     """
     measure = BY_FIELD[field]
     column = Column(
-        heading or measure.heading,
-        measure.unit,
-        field=field,
-        key=measure.name,
-        short=measure.short,
+        heading or measure.heading, measure.unit, field=field, key=measure.name, short=measure.short
     )
     places = measure.decimals if decimals is None else decimals
     return column, partial(_mean, measure=measure, decimals=places)
@@ -259,10 +255,7 @@ def verbatim_names(cases: Iterable[Case]) -> frozenset[str]:
 
 _NUMBER = Column("#"), _text(lambda case: case.key.number)
 _MAPPING = Column("mapping", right=False, key="mapping"), _text(lambda case: case.key.mapping)
-_GOVERNOR = (
-    Column("governor (driver)", right=False, field="governor_read"),
-    _governor_and_driver,
-)
+_GOVERNOR = (Column("governor (driver)", right=False, field="governor_read"), _governor_and_driver)
 _SET_GOVERNOR = (
     Column("governor", right=False, key="governor"),
     _text(lambda case: case.key.governor),
@@ -278,10 +271,7 @@ _CO_RUNNER = (
 )
 _N = (Column("n", key="n"), _runs), (Column("lost", key="lost"), _lost)
 _TIME_SD = Column("sd", "s", key="sd", short="sd"), _deviation
-_SLOWDOWN = (
-    Column("slowdown", key="slowdown"),
-    _slowdown(lambda alone: alone.slowdown, "time"),
-)
+_SLOWDOWN = (Column("slowdown", key="slowdown"), _slowdown(lambda alone: alone.slowdown, "time"))
 _ITS_SLOWDOWN = (
     Column("its slowdown", key="its_slowdown"),
     _slowdown(lambda alone: alone.co_runner_slowdown, "its time"),
@@ -418,11 +408,7 @@ OTHER_NUMBERS = {
 # Galante and Oyamada (2025): tables 3 to 9, and table 10.
 _PUBLISHED_TIMES = (mean_column("elapsed_s"), (Column("time std", "s"), _deviation))
 _PUBLISHED = TableLayout(
-    (
-        (Column("test case #"), _text(lambda case: case.key.number)),
-        _MAPPING,
-        _SET_GOVERNOR,
-    ),
+    ((Column("test case #"), _text(lambda case: case.key.number)), _MAPPING, _SET_GOVERNOR),
     (
         *_PUBLISHED_TIMES,
         mean_column("freq_mean_ghz", "frequency mean"),
@@ -451,9 +437,7 @@ _SHORT_OF_GUESTS = TableLayout(
     footnotes=(guest_and_host_numbers,),
 )
 _SHORT_WITH_CO_RUNNER = TableLayout(
-    (_NUMBER, _MAPPING, _CO_RUNNER, _SET_GOVERNOR, *_N),
-    (),
-    footnotes=(co_runner_numbers,),
+    (_NUMBER, _MAPPING, _CO_RUNNER, _SET_GOVERNOR, *_N), (), footnotes=(co_runner_numbers,)
 )
 # By name: for programs on the node itself, for those in guests whose CPUs were mapped, and for
 # those with co-runners.

@@ -30,11 +30,7 @@ TOLD_SHARE = 0.1
 
 
 def caveats_of(
-    case: CaseFinding,
-    baseline: CaseFinding | None,
-    objective: Objective,
-    margin: float,
-    among: int,
+    case: CaseFinding, baseline: CaseFinding | None, objective: Objective, margin: float, among: int
 ) -> Iterator[Caveat]:
     """Yield what limits a case's row in one objective, the gravest first.
 

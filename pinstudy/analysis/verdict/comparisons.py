@@ -79,11 +79,7 @@ def differences_from_baselines(
 
 
 def difference_between(
-    a: Case,
-    b: Case,
-    values: Mapping[str, Values],
-    objective: Objective,
-    sd_is_error: bool = False,
+    a: Case, b: Case, values: Mapping[str, Values], objective: Objective, sd_is_error: bool = False
 ) -> Difference | None:
     """Return how two cases differ: from their runs, as a card states it, or from their summaries.
 

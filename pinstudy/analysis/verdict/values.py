@@ -295,10 +295,7 @@ def interim_analysis_of(frame: pd.DataFrame) -> int:
 
 
 def difference_of_summaries(
-    case: Case,
-    baseline: Case,
-    objective: Objective,
-    sd_is_error: bool = False,
+    case: Case, baseline: Case, objective: Objective, sd_is_error: bool = False
 ) -> Difference | None:
     """Return how two cases differ by their means; None where no spread was published.
 

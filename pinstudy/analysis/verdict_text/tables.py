@@ -49,12 +49,7 @@ from pinstudy.analysis.words.overview import (
     signed_change,
     value_of,
 )
-from pinstudy.analysis.words.reach import (
-    reach_notes,
-    share_text,
-    team_text,
-    why_text,
-)
+from pinstudy.analysis.words.reach import reach_notes, share_text, team_text, why_text
 from pinstudy.analysis.words.verdict import (
     decision,
     decision_notes,
@@ -309,10 +304,7 @@ def reach_table(table: TableFindings) -> Table | None:
 
     rendered = tuple((*identity(case), *cells(case, reach)) for case, reach in rows)
     return Table(
-        f"{table.title}: reached of what the cores could do",
-        columns,
-        rendered,
-        notes.listed(),
+        f"{table.title}: reached of what the cores could do", columns, rendered, notes.listed()
     )
 
 

@@ -69,9 +69,7 @@ class _ProgramCommand(click.Command):
     help="About how long the search may take. Without it 30 min, and few runs.",
 )
 @click.option(
-    "--runs",
-    metavar="N",
-    help="How many runs at most; with --time-budget, what is reached first.",
+    "--runs", metavar="N", help="How many runs at most; with --time-budget, what is reached first."
 )
 @MARGIN
 @click.option("--threads", metavar="1,2,4,8", help="Only these thread counts.")

@@ -92,8 +92,7 @@ def width_in_inches(
     help="The title in the figures; without it their own, and none with --width.",
 )
 @file_option(
-    "--labels",
-    meaning="YAML, `name: label` a line: what to call mappings, programs and settings.",
+    "--labels", meaning="YAML, `name: label` a line: what to call mappings, programs and settings."
 )
 @JSON
 def figures_command(

@@ -290,9 +290,7 @@ def _show_changes(changes: Sequence[Change], dry_run: bool) -> None:
 @click.command("restore")
 @SYSROOT
 @click.option(
-    "--forget",
-    is_flag=True,
-    help="Give up what cannot be put back, such as a gone CPU's governor.",
+    "--forget", is_flag=True, help="Give up what cannot be put back, such as a gone CPU's governor."
 )
 @JSON
 def restore_command(sysroot: Path, forget: bool, as_json: bool) -> None:

@@ -349,11 +349,6 @@ def mappings_command(sysroot: Path, kinds: str | None, as_json: bool) -> None:
         )
         return
     print_columns(
-        (
-            mapping.name,
-            mapping.binding,
-            f"CPUs {cpus}" if cpus else "-",
-            reason or mapping.summary,
-        )
+        (mapping.name, mapping.binding, f"CPUs {cpus}" if cpus else "-", reason or mapping.summary)
         for mapping, cpus, reason in rows
     )

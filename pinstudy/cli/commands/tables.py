@@ -21,11 +21,7 @@ if TYPE_CHECKING:
 @click.command("tables")
 @ONE_RESULTS
 @STYLE
-@click.option(
-    "--columns",
-    metavar="time,sd,energy",
-    help="These numbers (docs/tables.md).",
-)
+@click.option("--columns", metavar="time,sd,energy", help="These numbers (docs/tables.md).")
 @click.option("--all", "all_columns", is_flag=True, help="All columns.")
 @click.option(
     "--layout",

@@ -18,13 +18,7 @@ from typing import Any
 from pinstudy.base.command import CommandResult
 from pinstudy.base.text import one_line, safe_name
 from pinstudy.configs.site import Queue
-from pinstudy.runners.batch_systems.interface import (
-    ENDED,
-    HELD,
-    QUEUED,
-    RUNNING,
-    UNKNOWN,
-)
+from pinstudy.runners.batch_systems.interface import ENDED, HELD, QUEUED, RUNNING, UNKNOWN
 from pinstudy.runners.batch_systems.native import NativeSystem, ReportedState
 from pinstudy.runners.batch_systems.script import Job, log_file, warning_s
 

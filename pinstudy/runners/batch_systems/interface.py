@@ -131,11 +131,7 @@ def workers_of(jobs: Sequence[Submitted]) -> Iterator[tuple[Submitted, int]]:
 
 
 def run_client(
-    command: Sequence[str],
-    limit_s: float,
-    *,
-    plain: bool = False,
-    leave_out: Sequence[str] = (),
+    command: Sequence[str], limit_s: float, *, plain: bool = False, leave_out: Sequence[str] = ()
 ) -> CommandResult:
     """Run a command of a batch system, as base.command.run does.
 

@@ -25,13 +25,7 @@ from pinstudy.runners.batch_systems.interface import (
     Submitted,
 )
 from pinstudy.runners.batch_systems.native import ANSWER_LIMIT_S, NativeSystem, ReportedState
-from pinstudy.runners.batch_systems.script import (
-    Job,
-    array_of,
-    clock_time,
-    log_file,
-    warning_s,
-)
+from pinstudy.runners.batch_systems.script import Job, array_of, clock_time, log_file, warning_s
 from pinstudy.runners.node.node import Node
 
 # squeue(1), JOB STATE CODES. A suspended job goes on only when somebody resumes it.

@@ -164,10 +164,7 @@ class Regions:
         return "" if name == self.innermost else f"it was ended while {self.innermost} was open"
 
     def follow(
-        self,
-        mark: Mark,
-        joules: Mapping[str, float],
-        temperatures_c: Mapping[str, float],
+        self, mark: Mark, joules: Mapping[str, float], temperatures_c: Mapping[str, float]
     ) -> None:
         """Follow a mark that is not refused; `joules` is the energy by domain since the start."""
         name = mark.name

@@ -116,9 +116,7 @@ def start(command: Sequence[str], gently: bool = False) -> subprocess.Popen[byte
 
 
 def wait(
-    program: subprocess.Popen[bytes],
-    said: bytearray | None = None,
-    limit_s: float | None = None,
+    program: subprocess.Popen[bytes], said: bytearray | None = None, limit_s: float | None = None
 ) -> None:
     """Wait until the program has ended, or the standard input is closed.
 

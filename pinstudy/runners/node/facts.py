@@ -46,10 +46,7 @@ _TEXTS = {
     "idle_governor": f"{CPUS}/cpuidle/current_governor",
     "clock_source": "/sys/devices/system/clocksource/clocksource0/current_clocksource",
 }
-_WORDS = {
-    "platform_profile": PLATFORM_PROFILE,
-    "cache_aware_scheduling": CACHE_AWARE,
-}
+_WORDS = {"platform_profile": PLATFORM_PROFILE, "cache_aware_scheduling": CACHE_AWARE}
 _NUMBERS = {
     "nmi_watchdog": "/proc/sys/kernel/nmi_watchdog",
     "perf_event_paranoid": "/proc/sys/kernel/perf_event_paranoid",

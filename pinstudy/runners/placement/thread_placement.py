@@ -257,10 +257,7 @@ def without_helpers(threads: list[ThreadTrace], expected: Expected) -> list[Thre
 
 
 def _without_surplus(
-    team: list[ThreadTrace],
-    expected: Expected,
-    at_most: int,
-    order: Callable[[ThreadTrace], Any],
+    team: list[ThreadTrace], expected: Expected, at_most: int, order: Callable[[ThreadTrace], Any]
 ) -> list[ThreadTrace]:
     """Return the threads without the first ones in an order, as long as the rest are a team."""
     if not at_most:

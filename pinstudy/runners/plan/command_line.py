@@ -102,9 +102,7 @@ def build_launch(
     return case.engine.launch(case, launch, teams, tools)
 
 
-def _shared(
-    variables: Iterable[Mapping[str, str]],
-) -> tuple[dict[str, str], list[tuple[str, ...]]]:
+def _shared(variables: Iterable[Mapping[str, str]]) -> tuple[dict[str, str], list[tuple[str, ...]]]:
     """Separate the variables that all teams share from the words that set each team's own."""
     of_teams = list(variables)
     shared = dict(

@@ -149,7 +149,4 @@ def _groups(cpus: Cpus, parts: Iterable[Collection[int]]) -> list[Cpus]:
     return [group for group in groups if group]
 
 
-_GROUPS: dict[str, Callable[[Cpus, Topology], list[Cpus]]] = {
-    "kind": _kinds,
-    "cluster": _clusters,
-}
+_GROUPS: dict[str, Callable[[Cpus, Topology], list[Cpus]]] = {"kind": _kinds, "cluster": _clusters}

@@ -19,12 +19,7 @@ from pinstudy.runners.measure.energy.commands import COMMAND
 from pinstudy.runners.measure.energy.cores import FIELD as BY_KIND
 from pinstudy.runners.measure.energy.cores import WINDOW
 from pinstudy.runners.measure.energy.sampled import FoundMeter, SampledMeter
-from pinstudy.runners.measure.energy.source import (
-    EnergyMeter,
-    find_meters,
-    try_perf,
-    try_powercap,
-)
+from pinstudy.runners.measure.energy.source import EnergyMeter, find_meters, try_perf, try_powercap
 from pinstudy.runners.prove.bench import Bench, Seen, Task
 from pinstudy.runners.prove.counting import KindRuns, chain_words
 from pinstudy.runners.prove.proof import Instrument, beyond, deviation

@@ -15,13 +15,7 @@ from pinstudy.runners.node.cpufreq import read_cpufreq
 from pinstudy.runners.node.node import Node
 from pinstudy.runners.node.topology import CoreKind
 from pinstudy.runners.prove.bench import Bench, Seen, Task
-from pinstudy.runners.prove.clocks import (
-    UNDER,
-    Tried,
-    judge_setups,
-    try_setups,
-    why_not_settable,
-)
+from pinstudy.runners.prove.clocks import UNDER, Tried, judge_setups, try_setups, why_not_settable
 from pinstudy.runners.prove.counting import (
     MOVES,
     NEAR_BYTES,

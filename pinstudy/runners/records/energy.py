@@ -93,10 +93,7 @@ def compared_energy(record: Mapping[str, Any]) -> tuple[float | None, str]:
 
 
 def run_figures(
-    energy: Reading,
-    elapsed_s: float,
-    idle_power_w: float | Unavailable,
-    scope: str = "package",
+    energy: Reading, elapsed_s: float, idle_power_w: float | Unavailable, scope: str = "package"
 ) -> Reading:
     """Return the figures that follow from a run's energy of a scope, its time and the idle power.
 

@@ -87,11 +87,7 @@ class Proof(Struct, frozen=True):
     def content(self) -> dict[str, Any]:
         """Return the file's content."""
         content: dict[str, Any] = to_builtins(self)
-        return {
-            "schema": 1,
-            "kind": "instruments",
-            "versions": {"pinstudy": VERSION},
-        } | content
+        return {"schema": 1, "kind": "instruments", "versions": {"pinstudy": VERSION}} | content
 
 
 def path_beside(folder: Path, node_digest: str) -> Path:

@@ -10,12 +10,7 @@ from collections.abc import Iterable
 
 from pinstudy.runners.settings import epp, governor, turbo
 from pinstudy.runners.settings.frequency_limit import MaxFrequency, MinFrequency
-from pinstudy.runners.settings.kernel_switches import (
-    CacheAware,
-    EnergyAware,
-    Itmt,
-    KernelFeatures,
-)
+from pinstudy.runners.settings.kernel_switches import CacheAware, EnergyAware, Itmt, KernelFeatures
 from pinstudy.runners.settings.power_limit import PackagePowerLimit
 from pinstudy.runners.settings.sched_ext import SchedExt
 from pinstudy.runners.settings.setting import Setting, SettingFile

@@ -159,11 +159,7 @@ class Machine:
         return list(dict.fromkeys(filter(None, self._setting_problems(plan).values())))
 
     def summary(
-        self,
-        study: Study,
-        results: Path,
-        assignment: Assignment = WHOLE_STUDY,
-        fresh: bool = False,
+        self, study: Study, results: Path, assignment: Assignment = WHOLE_STUDY, fresh: bool = False
     ) -> PlanSummary:
         """Return the plan, or the assigned part of it, with the progress of earlier attempts.
 

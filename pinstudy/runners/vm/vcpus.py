@@ -15,12 +15,7 @@ from typing import Any
 from pinstudy.base.cpulist import format_cpulist
 from pinstudy.runners.execution.execute import free_cpus
 from pinstudy.runners.placement.sampler import PlacementSampler
-from pinstudy.runners.placement.thread_placement import (
-    Expected,
-    Proof,
-    Samples,
-    prove,
-)
+from pinstudy.runners.placement.thread_placement import Expected, Proof, Samples, prove
 from pinstudy.runners.placement.thread_trace import ThreadTrace, seen_fields
 from pinstudy.runners.plan.engines.guest import Vcpus
 

@@ -63,11 +63,7 @@ class CoreMeter:
     """Counts the energy of every core from `start` to `stop`; one meter serves many runs."""
 
     def __init__(
-        self,
-        perf: str,
-        root: Path,
-        topology: Topology,
-        clock: Callable[[], float] = time.monotonic,
+        self, perf: str, root: Path, topology: Topology, clock: Callable[[], float] = time.monotonic
     ) -> None:
         """Measure the node at `root` with this perf; `clock` gives seconds."""
         self._perf, self._root, self._topology = perf, root, topology

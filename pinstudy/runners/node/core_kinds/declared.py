@@ -53,10 +53,7 @@ def parse_kinds(text: str) -> dict[str, tuple[int, ...]]:
 
 
 def declare(
-    text: str,
-    found: Iterable[CoreKind],
-    online: tuple[int, ...],
-    offline: tuple[int, ...],
+    text: str, found: Iterable[CoreKind], online: tuple[int, ...], offline: tuple[int, ...]
 ) -> tuple[tuple[CoreKind, ...], tuple[str, ...]]:
     """Return the kinds declared by `text` in place of those found, and notes on how they differ.
 

@@ -35,13 +35,7 @@ class Vcpus(Engine):
     runs_checks: ClassVar[bool] = False
 
     @classmethod
-    def tables(
-        cls,
-        study: Study,
-        choice: AppChoice,
-        *,
-        emulated: bool,
-    ) -> list[tuple[Engine, ...]]:
+    def tables(cls, study: Study, choice: AppChoice, *, emulated: bool) -> list[tuple[Engine, ...]]:
         vm = study.vm
         if vm is None:
             return []

@@ -31,13 +31,7 @@ class Ranks(Engine):
     by_mpi: ClassVar[bool] = True
 
     @classmethod
-    def tables(
-        cls,
-        study: Study,
-        choice: AppChoice,
-        *,
-        emulated: bool,
-    ) -> list[tuple[Engine, ...]]:
+    def tables(cls, study: Study, choice: AppChoice, *, emulated: bool) -> list[tuple[Engine, ...]]:
         return [(cls(number),) for number in choice.ranks or ()]
 
     @property

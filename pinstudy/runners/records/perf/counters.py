@@ -29,11 +29,7 @@ _SOFTWARE_FIELDS = {
 }
 # Their counts are fields of a record already, each for the time that task-clock counts.
 _HAVE_FIELDS = frozenset(("task-clock", *_SOFTWARE_FIELDS.values()))
-_TOTALS = {
-    "cycles": "cycles",
-    "instructions": "instructions",
-    "cache_misses": "cache-misses",
-}
+_TOTALS = {"cycles": "cycles", "instructions": "instructions", "cache_misses": "cache-misses"}
 # Every field that this collector fills; each is in `fields` or has its reason in `unavailable`.
 FIELDS = ("task_clock_s", *_SOFTWARE_FIELDS, *_TOTALS, "freq_ghz", "freq_mean_ghz", "residency")
 

@@ -16,10 +16,7 @@ from typing import Any, Literal
 
 State = Literal["counted", "not counted", "not supported"]
 
-_STATES: dict[str, State] = {
-    "<not counted>": "not counted",
-    "<not supported>": "not supported",
-}
+_STATES: dict[str, State] = {"<not counted>": "not counted", "<not supported>": "not supported"}
 
 # No counter needs more digits; the bounds also protect int() and float() from hostile lengths, and
 # products with times from being infinite.

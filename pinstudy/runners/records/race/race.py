@@ -370,10 +370,7 @@ def is_placed(run: RaceRun) -> bool:
 
 
 def replay(
-    entrants: Sequence[str],
-    rule: Rule,
-    runs: Mapping[Key, RaceRun],
-    skipped: Collection[Key] = (),
+    entrants: Sequence[str], rule: Rule, runs: Mapping[Key, RaceRun], skipped: Collection[Key] = ()
 ) -> RaceState:
     """Return the state of a race after these runs.
 
