@@ -15,7 +15,6 @@ from pinstudy.analysis.latency.nearness import NEARER
 from pinstudy.analysis.latency.reading import Array, Latency
 from pinstudy.analysis.latency.reading import Latency
 from pinstudy.analysis.results.case import grouped
-from pinstudy.analysis.statistics.sample import Array
 from pinstudy.analysis.words import experiments as words
 from pinstudy.base.cpulist import format_cpulist
 from pinstudy.base.text import first_of, one_line, plural

@@ -18,8 +18,8 @@ from pinstudy.analysis.overview.grid import (
     Overview,
     why_absent,
 )
-from pinstudy.analysis.words.overview import MOST_PERCENT, NOT_COMPARED
 
+NOT_COMPARED = "x"
 MARKS: dict[CellOutcome, str] = {"better": "-", "worse": "+", "equivalent": "=", "undecided": "?"}
 BEST = "*"
 _GAP = "  "
@@ -28,6 +28,8 @@ _TO = "…"
 Form = Literal["long", "short", "shortest"]
 # Ends that differ by fewer of the last digit are alike.
 _ALIKE: dict[Form, float] = {"long": 0.5, "short": 1.5, "shortest": math.inf}
+# An interval that reaches further tells nothing that a reader could use.
+_MOST_PERCENT = 999.0
 _WHOLE_FROM = 10
 # Governors' names are shortened where a line would be too long.
 _SHORT = {"performance": "perf", "powersave": "psave", "schedutil": "sutil", "ondemand": "ondem"}
@@ -238,14 +240,14 @@ def _outwards(percent: float, decimals: int) -> float:
 
 
 def _end(percent: float, decimals: int) -> str:
-    return f">+{MOST_PERCENT:.0f}" if percent > MOST_PERCENT else signed(percent, decimals)
+    return f">+{_MOST_PERCENT:.0f}" if percent > _MOST_PERCENT else signed(percent, decimals)
 
 
 def _reach(percent: float, decimals: int) -> str:
     if math.isnan(percent):
         return ""
-    if percent > MOST_PERCENT:
-        return f" ±>{MOST_PERCENT:.0f}"
+    if percent > _MOST_PERCENT:
+        return f" ±>{_MOST_PERCENT:.0f}"
     return f" ±{_outwards(percent, decimals):.{decimals}f}"
 
 

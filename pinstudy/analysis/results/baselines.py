@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from pinstudy.analysis.records.runs import good_runs
 from pinstudy.analysis.results.case import Case
-from pinstudy.analysis.statistics.sample import Array
 from pinstudy.base.errors import UserError
 from pinstudy.configs.mapping import unknown_mapping
 
@@ -122,6 +121,8 @@ def _placing(case: Case) -> Hashable:
     settings = case.key.governor, case.key.setting_words
     return case.key.study, case.key.node_id, case.key.table, case.key.mpi, settings, where
 
+
+Array = NDArray[np.float64]
 
 # Randomised blocks change between two cases once a block or oftener. Runs are lost, so
 # that fewer changes do: as many as there must be pairs in analysis.verdict.values.

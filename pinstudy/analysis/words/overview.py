@@ -74,7 +74,7 @@ _NOTHING_ASKED: Mapping[Factor, str] = {
     "schedule": "none",
 }
 # An end beyond says nothing that a reader could use.
-MOST_PERCENT = 999.0
+_MOST_PERCENT = 999.0
 
 
 def _ranges(pairs: Sequence[LeverPair]) -> str:
@@ -101,8 +101,8 @@ def percents(interval: Interval) -> str:
 def signed_change(ratio: float) -> str:
     """Return a ratio as a change in per cent, with its sign and two digits."""
     share = ratio - 1
-    if share > MOST_PERCENT / 100:
-        return f"over +{MOST_PERCENT:.0f}"
+    if share > _MOST_PERCENT / 100:
+        return f"over +{_MOST_PERCENT:.0f}"
     return signed_in_percent(share, 2)
 
 
