@@ -283,6 +283,5 @@ def _bounds_of(metas: list[Meta]) -> Iterator[tuple[str, Any]]:
 
 
 def _fields(kind: Any) -> Mapping[str, Any]:  # noqa: ANN401
-    """Return the fields of a declared table."""
     known = is_dataclass(kind) or hasattr(kind, "__struct_fields__")
     return get_type_hints(kind, include_extras=True) if known else {}

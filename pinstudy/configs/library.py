@@ -213,7 +213,6 @@ def own_apps() -> frozenset[str]:
 
 
 def _files_in(folder: Path) -> dict[str, Path]:
-    """Return the YAML files of a folder by their names, in the order of these."""
     try:
         files = [path for path in folder.iterdir() if path.suffix in SUFFIXES]
     except OSError:

@@ -160,7 +160,6 @@ class Mapping:
 def _places_mistakes(
     mechanism: str | None, selection: str, places: str | None
 ) -> Iterator[Mistake]:
-    """Yield what is wrong with the name of places."""
     if places is None:
         if mechanism == NAMED:
             named = ", ".join(PLACE_NAMES)

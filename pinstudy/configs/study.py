@@ -100,7 +100,6 @@ def _bound(form: bool | str) -> str | None:
 
 
 def _mebibytes(text: str) -> int:
-    """Return the MiB of an amount of memory."""
     amount = text.strip()
     mebibytes = int(amount[:-3]) * (1024 if amount.endswith("GiB") else 1)
     if not MIN_MIB <= mebibytes <= MAX_MIB:

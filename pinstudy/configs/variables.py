@@ -75,7 +75,6 @@ _TABLE = "a table of variables, such as {OPENBLAS_CORETYPE: Haswell}"
 
 
 def _variables(plain: object) -> Assignments:
-    """Return names and values."""
     mistakes: Mistakes = []
     table = entries(plain, _TABLE)
     for name, text in table.items():
@@ -119,7 +118,6 @@ ThreadsBy = Annotated[
 
 
 def _name_problem(name: str) -> str | None:
-    """Return why a file may not set a variable, or None."""
     if not NAME.fullmatch(name):
         return f"{shown(name)} is no name of a variable: {_NAME_RULE}"
     if name in OWN:
@@ -128,7 +126,6 @@ def _name_problem(name: str) -> str | None:
 
 
 def _value_problem(value: object) -> str | None:
-    """Return why a variable cannot have a value, or None."""
     if not isinstance(value, str) or len(value) > MAX_TEXT_CHARACTERS or not value.isprintable():
         return (
             f"{shown(value)} is not a variable's value: one line of at most "

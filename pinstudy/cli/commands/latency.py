@@ -176,7 +176,6 @@ def _show_plan(plan: LatencyPlan, lines: list[str], expected_s: float, as_json: 
 
 
 def _show(path: Path, folder: Path, as_json: bool) -> None:
-    """Show the findings of a latency file, and write them into a folder."""
     from pinstudy.analysis.latency.findings import findings_data, latency_findings
     from pinstudy.analysis.latency.reading import read_latency
     from pinstudy.analysis.output import latency_text, write_latency

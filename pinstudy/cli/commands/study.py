@@ -157,7 +157,6 @@ def _print_row(row: dict[str, Any]) -> None:
 
 
 def _names_by(set_by: dict[str, str]) -> dict[str, list[str]]:
-    """Return the names of a row's variables by what sets them."""
     names: dict[str, list[str]] = {}
     for name, by in set_by.items():
         names.setdefault(by, []).append(name)

@@ -177,7 +177,6 @@ def kinds_of_pairs(topology: Topology) -> Callable[[int, int], str]:
 
 
 def _group_of(groups: Iterable[tuple[int, ...]]) -> dict[int, int]:
-    """Return the number of each CPU's group, by CPU."""
     return {cpu: number for number, cpus in enumerate(groups) for cpu in cpus}
 
 

@@ -55,7 +55,6 @@ class Turbo(Setting):
 
     @staticmethod
     def _of_policies(tree: Tree) -> dict[str, str]:
-        """Return what the policies' files hold, by path."""
         paths = (
             f"{POLICIES}/policy{number}/{FILE}" for number in tree.numbered(POLICIES, "policy")
         )
