@@ -36,9 +36,7 @@ from pinstudy.analysis.figures.style import (
     cores_of,
     kind_style,
 )
-from pinstudy.analysis.latency.findings import LEVELS, kernel_groups, near_order
 from pinstudy.analysis.latency.findings import kernel_groups, levels_of, near_order
-from pinstudy.analysis.latency.reading import Array, Latency
 from pinstudy.analysis.latency.reading import Latency
 from pinstudy.analysis.statistics.sample import Array
 from pinstudy.analysis.words.experiments import ns

@@ -12,9 +12,9 @@ import pandas as pd
 from pinstudy.analysis.format.numbers import NOTHING, fixed
 from pinstudy.analysis.format.table import Column, Table, Written, table_of
 from pinstudy.analysis.latency.nearness import NEARER
-from pinstudy.analysis.latency.reading import Array, Latency
 from pinstudy.analysis.latency.reading import Latency
 from pinstudy.analysis.results.case import grouped
+from pinstudy.analysis.statistics.sample import Array
 from pinstudy.analysis.words import experiments as words
 from pinstudy.base.cpulist import format_cpulist
 from pinstudy.base.text import first_of, one_line, plural

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from pinstudy.analysis.latency.nearness import groups_shown
 from pinstudy.analysis.statistics.sample import Array
@@ -22,8 +21,6 @@ from pinstudy.base.text import one_line
 from pinstudy.runners.node.topology import Cache, Core, CoreKind, NumaNode, Topology
 from pinstudy.runners.records.latency_file import MAX_CPUS, LatencyFile, LeftOutPair
 from pinstudy.runners.records.node_file import MAX_ONLINE, TopologyTable
-
-Array = NDArray[np.float64]
 
 MAX_BYTES = 512 * 1024 * 1024
 _EXPECTED = f"name a latency.json that `{PINSTUDY} latency` has written, or a matrix, *.csv"
