@@ -214,7 +214,7 @@ def _runs(file: LatencyFile, online: frozenset[int]) -> tuple[pd.DataFrame, Arra
         raise ValueError("pairs: expected one measured pair or more")
     runs = [run for pair in file.pairs for run in pair.runs]
     addresses = file.addresses or 1
-    if any(run.address >= addresses for run in runs):
+    if any((run.address or 0) >= addresses for run in runs):
         raise ValueError(f"pairs: expected addresses from 0 to {addresses - 1}")
     frame = pd.DataFrame(
         {

@@ -33,7 +33,7 @@ class PingPong(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     from_cpu: Cpu = field(name="from")
     to_cpu: Cpu = field(name="to")
-    address: Annotated[int, Meta(ge=0, lt=MAX_ADDRESSES)] = 0
+    address: Annotated[int, Meta(ge=0, lt=MAX_ADDRESSES)] | None = None
     round_trips: _Many | None = None
     one_way_ns: Annotated[list[Nanoseconds], Meta(min_length=1, max_length=10_000)]
     switched: Annotated[int, Meta(ge=0, le=2**62)] | None = None

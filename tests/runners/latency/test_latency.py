@@ -280,7 +280,7 @@ def test_this_machine_is_measured_in_both_directions(real: Path, method: Method)
 def test_the_order_of_runs_is_of_the_seed(real: Path) -> None:
     node = open_node(Path("/"))
 
-    def order(seed: int) -> list[tuple[int, int]]:
+    def order(seed: int) -> list[tuple[int, int | None]]:
         settings = LatencySettings(samples=10, precision=None, seed=seed)
         plan = named(node, node.topology.allowed[:2])  # type: ignore[arg-type]
         (pair,) = measure(node, plan, settings, Progress(), real).pairs
