@@ -72,16 +72,16 @@ def nodes() -> list[Node]:
 def typical_ratio(a: Noise, b: Noise) -> float:
     """Return the log ratio that a typical one tends to: the trimmed mean of the pairs'."""
     rng = np.random.default_rng(0)
-    return float(
-        stats.trim_mean(a.sample(rng, (1_000_000,)) - b.sample(rng, (1_000_000,)), TRIMMED)
-    )
+    shape = (shapes.POPULATION,)
+    return float(stats.trim_mean(a.sample(rng, shape) - b.sample(rng, shape), TRIMMED))
 
 
 @cache
 def mean_ratio(a: Noise, b: Noise) -> float:
     """Return the log ratio of the mean times."""
     rng = np.random.default_rng(0)
-    means = [float(np.mean(np.exp(noise.sample(rng, (4_000_000,))))) for noise in (a, b)]
+    shape = (4 * shapes.POPULATION,)
+    means = [float(np.mean(np.exp(noise.sample(rng, shape)))) for noise in (a, b)]
     return log(means[0] / means[1])
 
 

@@ -15,6 +15,9 @@ from pinstudy.analysis.statistics.sample import Array
 
 Draw = Callable[[np.random.Generator, tuple[int, ...]], Array]
 
+# Draws that stand for all runs there could be: what is true of noise is told by them.
+POPULATION = 1_000_000
+
 
 def normal(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
     """A normal distribution."""
@@ -84,11 +87,11 @@ class Noise:
 
     def median(self) -> float:
         """Return the deviation below which half of the runs are: the typical time's."""
-        return float(np.median(self.sample(np.random.default_rng(0), (1_000_001,))))
+        return float(np.median(self.sample(np.random.default_rng(0), (POPULATION + 1,))))
 
     def mean(self) -> float:
         """Return the mean deviation."""
-        return float(np.mean(self.sample(np.random.default_rng(0), (1_000_001,))))
+        return float(np.mean(self.sample(np.random.default_rng(0), (POPULATION + 1,))))
 
 
 QUIET = Noise("normal 0.5 %", normal, 0.005)

@@ -127,7 +127,8 @@ def offset(pair: Pair, truth: Truth) -> float:
     if truth == "typical times":
         return pair.a.median() - pair.b.median()
     rng = np.random.default_rng(0)
-    ratios = pair.a.sample(rng, (1_000_000,)) - pair.b.sample(rng, (1_000_000,))
+    shape = (shapes.POPULATION,)
+    ratios = pair.a.sample(rng, shape) - pair.b.sample(rng, shape)
     return float(stats.trim_mean(ratios, TRIMMED_SHARE))
 
 
@@ -215,8 +216,8 @@ def wrong_words_of_means(pair: Pair, n: int, mappings: int, studies: int, seed: 
     The last mapping has the second noise and is the baseline, all others have the first.
     """
     rng = np.random.default_rng(seed)
-    others = np.exp(pair.a.sample(rng, (studies, mappings - 1, n))) / _mean_time(pair.a)
-    baseline = np.exp(pair.b.sample(rng, (studies, n))) / _mean_time(pair.b)
+    others = np.exp(pair.a.sample(rng, (studies, mappings - 1, n))) / mean_time(pair.a)
+    baseline = np.exp(pair.b.sample(rng, (studies, n))) / mean_time(pair.b)
     wrong = 0
     for study, base in zip(others, baseline, strict=True):
         theirs = float(base.mean()), float(base.std(ddof=1)), n
@@ -321,7 +322,7 @@ def covered(sizes: tuple[int, ...], between: float, studies: int, seed: int) -> 
 
 def mean_covered(noise: Noise, n: int, studies: int, seed: int) -> float:
     """Return how often the tables' interval of a mean time holds it."""
-    rng, true = np.random.default_rng(seed), _mean_time(noise)
+    rng, true = np.random.default_rng(seed), mean_time(noise)
     samples = describe(list(np.exp(noise.sample(rng, (studies, n)))))
     intervals = [sample.mean_interval for sample in samples]
     return float(np.mean([interval is not None and true in interval for interval in intervals]))
@@ -363,10 +364,11 @@ def selected(noise: Noise, gains: Sequence[float], n: int, studies: int, seed: i
 
 
 @cache
-def _mean_time(noise: Noise) -> float:
+def mean_time(noise: Noise) -> float:
     """Return the mean of twenty million times: rare slow runs count in a mean."""
     rng = np.random.default_rng(0)
-    return float(np.mean([np.exp(noise.sample(rng, (1_000_000,))).mean() for _ in range(20)]))
+    shape = (shapes.POPULATION,)
+    return float(np.mean([np.exp(noise.sample(rng, shape)).mean() for _ in range(20)]))
 
 
 def slow_shares(pair: Pair, n: int, studies: int, seed: int) -> tuple[float, float]:

@@ -6,6 +6,7 @@ import math
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ from benchmarks.detection import FIRST, SECOND, Outcome, outcome_of
 from benchmarks.lib.kernel import Kernel, Span, read_spans, write_study
 from benchmarks.lib.results import describe_machine, keep, section, sections_of
 from benchmarks.lib.tables import Estimate, estimate, table
+from benchmarks.noise import races, shapes, simulate
 from benchmarks.noise.__main__ import TABLES, main
 from benchmarks.tables_speed import MAPPINGS, write_records
 from pinstudy.analysis.answer import analyze
@@ -226,6 +228,15 @@ def printed(*options: str) -> str:
     return done.output
 
 
+@pytest.fixture
+def _small_populations(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(shapes, "POPULATION", 10_000)
+    yield
+    for true in (simulate.offset, simulate.mean_time, races.typical_ratio, races.mean_ratio):
+        true.cache_clear()
+
+
+@pytest.mark.usefixtures("_small_populations")
 def test_every_table_has_its_rows() -> None:
     text = printed("--studies", "2")
     titles, bodies = zip(*(part.split("\n", 1) for part in text.split("### ")[1:]), strict=True)
