@@ -23,7 +23,7 @@ PLUGINS = {"openmpi": "pmix", "mpich": "pmi2"}
 
 @pytest.mark.parametrize("mpi", PLUGINS)
 def test_ranks_that_srun_starts_are_proved(slurm: Cluster, tmp_path: Path, mpi: str) -> None:
-    program = build_ranks(mpi, tmp_path)
+    program = build_ranks(mpi)
     first, second = two_cpus()
     study = tmp_path / "ranks.yaml"
     study.write_text(f"""\

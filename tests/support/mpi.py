@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 from pinstudy.runners.host.software import find_mpi
 from pinstudy.runners.plan.mpi import ROOT_VARIABLES
+from tests.support.programs import compiled
 from tests.support.tools import missing, need_tool
 
 SOURCE = Path(__file__).with_name("ranks.c")
@@ -22,12 +22,9 @@ def need_mpi(mpi: str) -> None:
         missing(f"the launcher of {mpi} is missing")
 
 
-def build_ranks(mpi: str, folder: Path) -> Path:
+def build_ranks(mpi: str) -> Path:
     """Build the program with this MPI; return its path."""
-    path = folder / f"ranks-{mpi}"
-    command = [need_tool(_compiler(mpi)), "-O1", "-fopenmp", "-o", str(path), str(SOURCE)]
-    subprocess.run(command, check=True)
-    return path
+    return compiled(SOURCE, need_tool(_compiler(mpi)), "-O1", "-fopenmp")
 
 
 def _compiler(mpi: str) -> str:

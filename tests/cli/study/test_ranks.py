@@ -63,7 +63,7 @@ def test_one_rank_of_two_threads_and_two_of_one_are_run_proved_and_reported(
     tmp_path: Path, mpi: str
 ) -> None:
     need_mpi(mpi)
-    write(tmp_path, mpi, build_ranks(mpi, tmp_path))
+    write(tmp_path, mpi, build_ranks(mpi))
     pinstudy(tmp_path, "run", "ranks.yaml", status=0, **ALLOW_ROOT)
     made = {
         (run["ranks"]["number"], run["threads"], run["mapping"]): run for run in records(tmp_path)
@@ -114,7 +114,7 @@ def test_no_rank_and_no_launcher_outlives_pinstudy(
     at_end: ExitStack,
 ) -> None:
     need_mpi(mpi)
-    program = build_ranks(mpi, tmp_path)
+    program = build_ranks(mpi)
     write(tmp_path, mpi, program)
     study = tmp_path / "ranks.yaml"
     study.write_text(study.read_text().replace("small", "endless"))

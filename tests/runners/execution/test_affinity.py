@@ -166,7 +166,7 @@ def bound_team(
     looks: Path, runtime: str, *mapping: str, kinds: str = "PP", threads: int = 2
 ) -> Proof:
     """Run the team under a mapping of two CPUs of these kinds; return the proof."""
-    program = Build(runtime, str(build_team(runtime, looks.parent)), runtime)
+    program = Build(runtime, str(build_team(runtime)), runtime)
     app = replace(DEMO, builds={runtime: program}, arguments=())
     cpus = two_cpus()
     cores = [(str(cpu), kind, 0) for cpu, kind in zip(cpus, kinds, strict=True)]

@@ -172,7 +172,7 @@ UNEVEN = """\
 #include <omp.h>
 int main(void) {
 #pragma omp parallel
-    work_unseen(omp_get_thread_num() == 0 ? 1.2 : 0.6);
+    work_unseen(omp_get_thread_num() == 0 ? 0.8 : 0.4);
     char* digits = looks();
     const long enough = atol(digits) + 2;
     while (atol(digits) < enough) {

@@ -39,7 +39,7 @@ ENVIRONMENT = {"PATH": os.environ["PATH"], **ALLOW_ROOT}
 PINNED = Mapping("m", "pcores", "pin")
 # While it starts, Open MPI uses CPU time elsewhere: 0.03 s here, over 0.11 s on a busy node.
 # 5 % of what the ranks use are forgiven. Seconds of CPU time a thread, and what it is proved for.
-PROVED = {"openmpi": (3, ["pin"]), "mpich": (1, ["pin", "set"])}
+PROVED = {"openmpi": (1.5, ["pin"]), "mpich": (0.6, ["pin", "set"])}
 
 pytestmark = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two CPUs")
 
@@ -53,9 +53,9 @@ def mpi(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture(scope="module")
-def program(mpi: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def program(mpi: str) -> Path:
     """The test's program, built with this MPI."""
-    return build_ranks(mpi, tmp_path_factory.mktemp(mpi))
+    return build_ranks(mpi)
 
 
 class Job:
@@ -94,7 +94,7 @@ def test_ranks_are_proved_where_their_mapping_puts_them(
         assert seen.stdout == "2 ranks, 2 threads\n", seen.stderr
         assert job.proof(seen) == Proof("proved"), seen.threads
         assert classify(job.case, seen, Proof("proved")) == ("ok", "")
-        busy = {trace.team: trace.allowed for trace in seen.threads if trace.cpu_s > 0.5}
+        busy = {trace.team: trace.allowed for trace in seen.threads if trace.cpu_s > work_s / 2}
         assert busy == dict(enumerate((cpu,) for cpu in two_cpus()))
         # A rank that waits for the other one, at the start or at the end, works too.
         assert (seen.ending.cpu_s or 0) >= 2 * work_s
@@ -107,14 +107,14 @@ def test_ranks_on_the_same_first_cpu_are_caught(mpi: str, program: Path, tmp_pat
     binds = f'#!/bin/sh\nOMP_PROC_BIND=true exec {program} "$@"\n'
     trap = write_program(tmp_path / "trap", binds)
     with looks_counted(tmp_path / "looks") as looks:
-        job = Job(mpi, trap, UNPINNED, "1", "-1", str(looks))
+        job = Job(mpi, trap, UNPINNED, "0.4", "-1", str(looks))
         proof = job.proof(job.run())
     assert proof.verdict == "violated"
     assert f"; ranks 0 and 1 shared CPU {two_cpus()[0]}" in proof.reason
 
 
 def test_counters_are_of_all_ranks_and_not_of_the_launcher(mpi: str, program: Path) -> None:
-    seen = Job(mpi, program, PINNED, "1").run(perf_command(need_tool("perf"), "task-clock"))
+    seen = Job(mpi, program, PINNED, "0.6").run(perf_command(need_tool("perf"), "task-clock"))
     assert seen.perf_problem == ""
     (row,) = parse_perf_output(seen.perf_output).rows
     assert row.value is not None
@@ -122,7 +122,7 @@ def test_counters_are_of_all_ranks_and_not_of_the_launcher(mpi: str, program: Pa
     # The work of both ranks is counted. Open MPI's ranks wait by sched_yield(2), and on a busy node
     # the switches to other tasks take CPU time that no event counts.
     ranks_s = [team.cpu_s or 0.0 for team in seen.teams]
-    assert counted_s > max(1.9, *ranks_s)
+    assert counted_s > max(1.1, *ranks_s)
     assert counted_s < 1.1 * sum(ranks_s)
     assert seen.facts["ranks.launcher_cpu_s"] < (seen.ending.cpu_s or 0) / 4
 

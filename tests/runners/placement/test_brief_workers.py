@@ -20,8 +20,8 @@ pytestmark = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs 
 
 
 @pytest.fixture(scope="module")
-def brief(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build_placed("brief", tmp_path_factory.mktemp("placed"))
+def brief() -> Path:
+    return build_placed("brief")
 
 
 @pytest.fixture

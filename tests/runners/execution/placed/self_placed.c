@@ -15,9 +15,9 @@ static void team(void) {
 
 /* Binds itself to a CPU for nearly the whole run, then puts its mask back. */
 static void rebind(void) {
-    work(0.1);
+    work(0.05);
     bind_to(first_cpu);
-    work(0.5);
+    work(0.3);
     sched_setaffinity(0, sizeof before, &before);
     work(0.05);
 }
@@ -26,7 +26,7 @@ static void rebind(void) {
 static void release(void) {
     puts_back = 1;
     bind_to(first_cpu);
-    work(0.5);
+    work(0.3);
 }
 
 __attribute__((destructor)) static void put_back(void) {
@@ -44,7 +44,7 @@ static void daemonise(void) {
         if (fork() != 0)
             _exit(0);
         bind_to(first_cpu);
-        work(0.5);
+        work(0.3);
         _exit(write(done[1], "x", 1) != 1);
     }
     wait(NULL);
@@ -55,17 +55,17 @@ static void daemonise(void) {
 
 static void* help(void* nothing) {
     bind_to(second_cpu);
-    work(0.1);
+    work(0.06);
     return nothing;
 }
 
 /* Works beside a second thread that is made anew for each step. */
 static void pool(void) {
     bind_to(first_cpu);
-    for (int step = 0; step < 5; ++step) {
+    for (int step = 0; step < 4; ++step) {
         pthread_t other;
         pthread_create(&other, NULL, help, NULL);
-        work(0.1);
+        work(0.06);
         pthread_join(other, NULL);
     }
 }
@@ -76,7 +76,7 @@ static void reexecute(char** arguments) {
     const int life = lives ? atoi(lives) : 0;
     if (life > 0)
         bind_to(first_cpu);
-    work(0.15);
+    work(0.08);
     if (life == 3)
         exit(0);
     char next[2] = {(char)('1' + life), '\0'};
@@ -90,7 +90,7 @@ static void children(void) {
     for (int child = 0; child < 2; ++child) {
         if (fork() == 0) {
             bind_to(child == 0 ? first_cpu : second_cpu);
-            work(0.4);
+            work(0.25);
             _exit(0);
         }
     }
@@ -101,7 +101,7 @@ static void children(void) {
 /* Lets short-lived children do the work, too short to be met. */
 static void unseen(void) {
     memcpy(looks() + NO_LOOKS, "no", 2);
-    for (int child = 0; child < 300; ++child) {
+    for (int child = 0; child < 100; ++child) {
         if (fork() == 0) {
             work_unseen(0.003);
             _exit(0);
@@ -109,7 +109,7 @@ static void unseen(void) {
         wait(NULL);
     }
     memcpy(looks() + NO_LOOKS, "  ", 2);
-    work(0.1);
+    work(0.05);
 }
 
 int main(int count, char** arguments) {
