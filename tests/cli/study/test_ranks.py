@@ -47,7 +47,7 @@ OMPI_COMM_WORLD_RANK=0 "$@" &
 exec tail -f /dev/null
 """
 # Long beside what Open MPI uses elsewhere while it starts.
-SECONDS = {"openmpi": 3, "mpich": 1}
+SECONDS = {"openmpi": 1.5, "mpich": 0.6}
 pytestmark = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two CPUs")
 
 
