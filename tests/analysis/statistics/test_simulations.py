@@ -104,7 +104,7 @@ MIN_OF_MEAN = {("very skewed", 10): 0.90, ("heavy", 10): 0.91}
 
 @pytest.mark.parametrize("n", [10, 20])
 @pytest.mark.parametrize("shape", noise.ALL)
-@doses(few=200, full=4000)
+@doses(few=80, full=4000)
 def test_intervals_of_mean_and_median_cover_them(shape: str, n: int, dose: Dose) -> None:
     draw = noise.ALL[shape]
     median = 1 + 0.01 * float(np.median(draw(np.random.default_rng(18), (1_000_000,))))
@@ -215,10 +215,11 @@ UNLIKE = [
 
 @pytest.mark.parametrize("n", [5, 10, 30])
 @pytest.mark.parametrize("pair", UNLIKE, ids=lambda pair: pair.name)
+@doses(few=300, full=STUDIES)
 def test_unlike_mappings_whose_typical_ratio_is_1_are_seldom_called_different(
-    pair: Pair, n: int
+    pair: Pair, n: int, dose: Dose
 ) -> None:
-    assert simulate.wrong_words(pair, n, STUDIES, seed=31) <= 0.095
+    assert simulate.wrong_words(pair, n, dose.draws, seed=31) <= dose.at_most(0.095)
 
 
 def test_a_t_test_of_means_would_call_them_different_far_more_often() -> None:
@@ -231,8 +232,11 @@ def test_a_t_test_of_means_would_call_them_different_far_more_often() -> None:
 
 @pytest.mark.parametrize("side", [1, -1])
 @pytest.mark.parametrize("pair", UNLIKE, ids=lambda pair: pair.name)
-def test_unlike_mappings_at_the_margin_are_seldom_called_equivalent(pair: Pair, side: int) -> None:
-    assert simulate.false_equivalence(pair, 10, STUDIES, 33, side) <= 0.11
+@doses(few=300, full=STUDIES)
+def test_unlike_mappings_at_the_margin_are_seldom_called_equivalent(
+    pair: Pair, side: int, dose: Dose
+) -> None:
+    assert simulate.false_equivalence(pair, 10, dose.draws, 33, side) <= dose.at_most(0.11)
 
 
 def test_a_difference_of_2_percent_is_found_in_spite_of_slow_runs() -> None:
