@@ -283,11 +283,13 @@ def test_more_repetitions_under_other_settings_are_refused_until_they_are_put_ba
         assert "settings are not those of the runs there: " in again.stderr
         assert told in again.stderr and "put it back and start" in again.stderr
 
-    for name, before, value, told in (
+    changed = [
         (EPP, "balance_performance", "performance", "EPP was 'balance_performance', now 'perform"),
         ("scaling_max_freq", "5600000", "2000000", "highest frequency (kHz) was '5600000 on 0"),
         ("scaling_min_freq", "400000", "800000", "lowest frequency (kHz) was '400000 on 0"),
-    ):
+    ]
+    # Under a governor that the study sets, the others are read as under any.
+    for name, before, value, told in changed if governor == "current" else changed[:1]:
         node.put(cpu, name, value)
         refused(told)
         node.put(cpu, name, before)

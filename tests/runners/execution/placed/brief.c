@@ -5,7 +5,7 @@
 
 #include <signal.h>
 
-enum { TOGETHER = 24, BURST = 300, ONE_BY_ONE = 100 };
+enum { TOGETHER = 16, BURST = 200, ONE_BY_ONE = 60 };
 
 /* Less than a tick, with what sleeping takes. */
 static const double BRIEF_S = 0.006;
@@ -113,7 +113,7 @@ int main(int count, char** arguments) {
     }
     if (count > 3)
         theirs = arguments[3];
-    work(0.15);
+    work(0.1);
     if (strncmp(who, "dropped", 7) == 0)
         signal(SIGCHLD, SIG_IGN);
     if (strcmp(who, "threads") == 0) {
