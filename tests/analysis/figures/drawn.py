@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -21,23 +21,13 @@ Figures = dict[str, Drawing | NotDrawn]
 HOSTILE = "$\\frac{1}$ <script>\u202e\x1b[31m\U0001f4a9" + "x" * 500
 
 
-def figures_of(
-    folder: Path | str, records: Iterable[Record] = (), kinds: Collection[str] = FIGURES
-) -> Figures:
-    """Return the figures of results by name; of these records, if there are any."""
+def figures_of(folder: Path | str, records: Iterable[Record] = (), like: str = "") -> Figures:
+    """Return figures of results by name, all or those of the kind of one; of records, if any."""
     if records:
         write(Path(folder), records)
     results = open_results(str(folder))
-    return {drawn.name: drawn for drawn in all_figures(results, analyze(results), Wanted(kinds))}
-
-
-def one_figure(folder: Path | str, name: str, records: Iterable[Record] = ()) -> Drawing | NotDrawn:
-    """Return one of the figures: only those of its kind are drawn."""
-    return figures_of(folder, records, [kind_of(name)])[name]
-
-
-def one_drawing(folder: Path | str, name: str, records: Iterable[Record] = ()) -> Drawing:
-    return drawing(figures_of(folder, records, [kind_of(name)]), name)
+    wanted = Wanted([kind_of(like)] if like else FIGURES)
+    return {drawn.name: drawn for drawn in all_figures(results, analyze(results), wanted)}
 
 
 def drawing(figures: Figures, name: str) -> Drawing:

@@ -13,15 +13,7 @@ from pinstudy.analysis.affinity.team import MAX_CELLS
 from pinstudy.analysis.figures.drawing import Drawing, NotDrawn
 from pinstudy.analysis.figures.experiments import MAX_TEAMS
 from tests.analysis.affinity.made_results import NO_L1D, ROUNDS, Affinity, make_affinity
-from tests.analysis.figures.drawn import (
-    HOSTILE,
-    Figures,
-    drawing,
-    figures_of,
-    one_drawing,
-    one_figure,
-    texts,
-)
+from tests.analysis.figures.drawn import HOSTILE, Figures, drawing, figures_of, texts
 from tests.analysis.report.made_results import DIGEST
 from tests.support.results import Record, record
 
@@ -88,7 +80,8 @@ def test_workloads_stand_beside_each_other_with_multiples_of_the_time_alone(
 def test_a_slow_run_is_within_the_panel(tmp_path: Path) -> None:
     records = list(Affinity(apps=("contention",), repetitions=5).records())
     next(run for run in records if run.get("metrics"))["metrics"]["round_ms"] = 40.0
-    assert one_drawing(tmp_path, "contention-1", records).figure.axes[0].get_xlim()[1] > 40
+    figure = drawing(figures_of(tmp_path, records, "contention-1"), "contention-1").figure
+    assert figure.axes[0].get_xlim()[1] > 40
 
 
 def test_of_many_workloads_the_first_are_drawn_with_a_note(tmp_path: Path) -> None:
@@ -99,21 +92,21 @@ def test_of_many_workloads_the_first_are_drawn_with_a_note(tmp_path: Path) -> No
         for r in of_two
     ]
 
-    figure = one_drawing(tmp_path, "smt-1", records)
+    figure = drawing(figures_of(tmp_path, records, "smt-1"), "smt-1")
 
     assert len(figure.figure.axes) == 3
     assert "3 more workloads are not drawn." in figure.caption
 
 
-def reason_of(folder: Path, name: str, records: list[Record]) -> str:
-    found = one_figure(folder, name, records)
+def reason_of(drawn: Figures, name: str) -> str:
+    found = drawn[name]
     assert isinstance(found, NotDrawn)
     return found.reason
 
 
 def test_without_one_thread_alone_no_multiples_are_drawn(tmp_path: Path) -> None:
     records = [r for r in Affinity(apps=("smt",), repetitions=2).records() if r["threads"] == 2]
-    assert "one thread" in reason_of(tmp_path, "smt-1", records)
+    assert "one thread" in reason_of(figures_of(tmp_path, records, "smt-1"), "smt-1")
 
 
 def test_a_team_s_cells_are_the_shares_of_the_looks(study: Figures) -> None:
@@ -139,7 +132,7 @@ def test_cpus_stand_in_groups_by_kind_best_first(tmp_path: Path) -> None:
         )
     )  # fmt: skip
 
-    axes = one_drawing(tmp_path, "threads-1").figure.axes[0]
+    axes = drawing(figures_of(tmp_path, like="threads-1"), "threads-1").figure.axes[0]
     labels = [label.get_text() for label in axes.get_xticklabels()]
     assert labels == [str(cpu) for cpu in (*range(4, 16), *range(4))]
 
@@ -156,8 +149,9 @@ def test_a_node_with_hundreds_of_cpus_is_drawn_and_more_are_not(tmp_path: Path) 
     everywhere: tuple[str, dict[str, int]] = ("0-1023", {str(cpu): 1 for cpu in range(1024)})
     thousands = team(1, [everywhere, *[("0-1023", {"0": 1})] * (MAX_CELLS // 1024)])
 
-    figure = one_drawing(tmp_path / "hundreds", "threads-1", [hundreds])
-    reason = reason_of(tmp_path / "thousands", "threads-1", [thousands])
+    name = "threads-1"
+    figure = drawing(figures_of(tmp_path / "hundreds", [hundreds], name), name)
+    reason = reason_of(figures_of(tmp_path / "thousands", [thousands], name), name)
 
     assert figure.figure.get_figheight() < 5
     assert "Where dots would be too many there are none." in figure.caption
@@ -167,7 +161,7 @@ def test_a_node_with_hundreds_of_cpus_is_drawn_and_more_are_not(tmp_path: Path) 
 
 def test_of_many_teams_the_first_are_drawn_with_a_note(tmp_path: Path) -> None:
     runs = [team(number, [("0", {"0": 3})]) for number in range(1, MAX_TEAMS + 3)]
-    figure = one_drawing(tmp_path, "threads-1", runs)
+    figure = drawing(figures_of(tmp_path, runs, "threads-1"), "threads-1")
     assert len(figure.figure.axes) == MAX_TEAMS
     assert "2 more cases of this table are not drawn." in figure.caption
 

@@ -20,15 +20,7 @@ from pinstudy.analysis.figures.rows import MAX_DOTS
 from pinstudy.analysis.latency.reading import read_latency
 from pinstudy.analysis.report.html import inline_svg
 from pinstudy.base.errors import UserError
-from tests.analysis.figures.drawn import (
-    HOSTILE,
-    Figures,
-    dots,
-    drawing,
-    figures_of,
-    one_drawing,
-    texts,
-)
+from tests.analysis.figures.drawn import HOSTILE, Figures, dots, drawing, figures_of, texts
 from tests.analysis.findings.made_class import make_class
 from tests.analysis.findings.test_many_cards import found
 from tests.analysis.latency.made_latency import PLANTED, Planted, content_of, write_latency_file
@@ -41,7 +33,7 @@ OF_EVERY_STUDY = {"comparisons", "comparisons-energy", "time-energy", "runs-over
 
 
 def drawing_of(folder: Path, name: str, *records: Record) -> Drawing:
-    return one_drawing(folder, name, records)
+    return drawing(figures_of(folder, records, name), name)
 
 
 def small(folder: Path, repetitions: int = 2) -> Path:
@@ -63,7 +55,7 @@ def test_each_mark_of_a_core_kind_has_its_case_and_value_as_tooltip(study: Figur
 
 
 def test_each_run_and_mean_says_its_value_in_the_page(tmp_path: Path) -> None:
-    drawn = one_drawing(small(tmp_path), "runs-over-time")
+    drawn = drawing(figures_of(small(tmp_path), like="runs-over-time"), "runs-over-time")
     titles = re.findall(r"<title>(.*?)</title>", inline_svg(drawn, "d"))
     # Two repetitions of five mappings under two governors, of which one failed, with temperatures.
     run = r"lu x1 #\d+ [a-z-]+ \(\w+\), run [12]: \S+ %"

@@ -288,7 +288,6 @@ def test_more_repetitions_under_other_settings_are_refused_until_they_are_put_ba
         ("scaling_max_freq", "5600000", "2000000", "highest frequency (kHz) was '5600000 on 0"),
         ("scaling_min_freq", "400000", "800000", "lowest frequency (kHz) was '400000 on 0"),
     ]
-    # Under a governor that the study sets, the others are read as under any.
     for name, before, value, told in changed if governor == "current" else changed[:1]:
         node.put(cpu, name, value)
         refused(told)

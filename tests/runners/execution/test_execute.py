@@ -476,7 +476,7 @@ def test_likwid_pin_passes_arguments_with_blanks_unharmed() -> None:
     assert seen.stdout.endswith("a  b\n")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def placed() -> str:
     """The program that places itself."""
     return str(build_placed("self_placed"))

@@ -63,14 +63,9 @@ CASES = [
 
 @pytest.mark.parametrize(("worker", "binding", "mapping", "binds", "verdicts"), CASES)
 def test_cpu_time_of_brief_workers_is_judged_together(
-    brief: Path,
-    looks: Path,
-    worker: str,
-    binding: str,
-    mapping: str,
-    binds: str,
+    brief: Path, looks: Path, worker: str, binding: str, mapping: str, binds: str,
     verdicts: set[str],
-) -> None:
+) -> None:  # fmt: skip
     both = two_cpus()
     places = tuple(both[int(place)] for place in mapping)
     own = [str(-1 if place == "-" else both[int(place)]) for place in binds]
