@@ -130,8 +130,7 @@ def analyze(results: Results, margin: float = MARGIN, baseline: str | None = Non
         for rows in grouped(found, lambda case: case.summary.key.table)
     )
     footnotes = results.footnotes
-    # A card of a publication has this footnote already.
-    if results.is_published and results.card is None:
+    if results.deviations_unstated:
         footnotes += other_reading(cases, baselines, comparisons, asked, margin)
     drift = _drift(results.runs.frame) if results.runs else None
     advice = advice_of(results, drift)

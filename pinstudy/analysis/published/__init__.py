@@ -10,10 +10,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
+from msgspec import Meta, Struct
+
+from pinstudy.base.decoding import Line, Text, converted
 from pinstudy.base.errors import UserError
-from pinstudy.base.text import unknown_word
+from pinstudy.base.text import one_line, unknown_word
 
 FOLDER = Path(__file__).resolve().parent
 SOURCE = "source.yaml"
@@ -23,12 +26,23 @@ SOURCE = "source.yaml"
 class Publication:
     """A publication's results: their folder, and what must stand under their tables.
 
-    `node` is what it says of its node, named as on a card.
+    `node` is what it says of its node, named as on a card. `deviations_unstated`: it does not say
+    whether its deviations are standard deviations or standard errors.
     """
 
     folder: Path
     footnotes: tuple[str, ...]
     node: Mapping[str, Any]
+    deviations_unstated: bool
+
+
+class _Source(Struct, frozen=True, forbid_unknown_fields=True):
+    """The file `source.yaml`: who published, what, where and when; then what limits the numbers."""
+
+    title: Line
+    remarks: Annotated[tuple[Text, ...], Meta(min_length=1)]
+    node: dict[str, Any]
+    deviations: Literal["standard deviations", "unstated"] = "standard deviations"
 
 
 def names() -> tuple[str, ...]:
@@ -37,15 +51,24 @@ def names() -> tuple[str, ...]:
 
 
 def publication(name: str) -> Publication:
-    """Return a publication by its name; raises UserError with the nearest one."""
+    """Return a publication by its name.
+
+    Raises UserError with the nearest one, or with what is wrong in its source.
+    """
     if name not in names():
         raise UserError(unknown_word("published result", name, names()))
     # Whoever reads results only to look at them need not wait for the reader of YAML.
     import yaml
 
     folder = FOLDER / name
-    source = yaml.safe_load((folder / SOURCE).read_text(encoding="utf-8"))
-    return Publication(folder, tuple(source["remarks"]), source["node"])
+    path = folder / SOURCE
+    try:
+        source = converted(yaml.safe_load(path.read_text(encoding="utf-8")), _Source)
+    except (yaml.YAMLError, ValueError) as error:
+        raise UserError(f"{path}: {one_line(str(error))}") from None
+    first, *others = source.remarks
+    footnotes = (f"published by {source.title}; {first}", *others)
+    return Publication(folder, footnotes, source.node, source.deviations == "unstated")
 
 
 @dataclass(frozen=True)

@@ -58,7 +58,7 @@ class Results:
     `name` is for messages; `folder` holds them and the files about them, None for a publication
     and for a card, which `card` is then. `footnotes` have to stand under each of their tables.
     `proofs` are what was found of the nodes' instruments, by the nodes' digests. `published_node`
-    is what a publication says of its node.
+    is what a publication says of its node; `deviations_unstated` as of `Publication`.
     """
 
     name: str
@@ -69,6 +69,7 @@ class Results:
     proofs: Mapping[str, Proof] = field(default_factory=dict)
     card: Card | None = None
     published_node: NodeFacts | None = None
+    deviations_unstated: bool = False
 
     @property
     def off(self) -> dict[str, str]:
@@ -280,7 +281,15 @@ def _published(name: str) -> Results:
     source = publication(name)
     cases = read_summaries(source.folder / FILE, "the publication does not give it")
     node = converted(source.node, NodeFacts)
-    return Results(f"{PUBLISHED}{name}", None, None, cases, source.footnotes, published_node=node)
+    return Results(
+        f"{PUBLISHED}{name}",
+        None,
+        None,
+        cases,
+        source.footnotes,
+        published_node=node,
+        deviations_unstated=source.deviations_unstated,
+    )
 
 
 def _summaries(folder: Path) -> Results:
