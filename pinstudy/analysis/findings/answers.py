@@ -9,7 +9,7 @@ from typing import Any
 
 from pinstudy.analysis.advice.lines import ready_lines, start_of
 from pinstudy.analysis.findings.effects import TAIL, Cases, Effect, Why, cases_of
-from pinstudy.analysis.findings.levers import Lever, levers_of
+from pinstudy.analysis.findings.levers import Lever, levers_of, objectives_of
 from pinstudy.analysis.findings.one_for_all import OneForAll, one_for_all, one_for_all_data
 from pinstudy.analysis.objectives import OBJECTIVES, Objective
 from pinstudy.analysis.records.gathered import command_line
@@ -47,7 +47,7 @@ def as_data(answers: Answers) -> dict[str, Any]:
 
 
 def _lever_data(lever: Lever) -> dict[str, Any]:
-    ranges = {objective: lever.range_of(objective) for objective in OBJECTIVES}
+    ranges = {objective: lever.range_of(objective) for objective in objectives_of(lever.pairs)}
     return {
         "factor": lever.factor,
         "level": lever.level,

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from pinstudy.analysis.objectives import EDP, ENERGY, OBJECTIVES, Objective
+from pinstudy.analysis.objectives import EDP, ENERGY, OBJECTIVES, TIME, Objective, by_identity
 from pinstudy.analysis.results.baselines import are_in_turn
 from pinstudy.analysis.results.case import Case
 from pinstudy.analysis.results.sources import Results
@@ -70,12 +70,14 @@ class Effect:
 class Cases:
     """The cases of whole runs whose time is their own to choose, and their values where runs are.
 
-    `baselines` are the case_ids of those that others are compared with by default.
+    `baselines` are the case_ids of those that others are compared with by default. `objectives`
+    are those of every program; where no case has a time, what programs print as well.
     """
 
     cases: Sequence[Case]
     values: Mapping[str, Values]
     baselines: frozenset[str]
+    objectives: tuple[Objective, ...] = OBJECTIVES
     _known: dict[tuple[str, str, str], Effect | Why] = field(
         default_factory=dict, repr=False, compare=False
     )
@@ -145,8 +147,15 @@ def cases_of(results: Results, findings: Findings) -> Cases:
     programs that run as long as they are told have no time to compare; co-runners alone and speeds
     of cores are there for others to be compared with, and emulated guests are not the node.
     """
-    found = [] if findings.raced else [case for table in _asked(findings) for case in table.cases]
+    tables = [] if findings.raced else _asked(findings)
+    found = [case for table in tables for case in table.cases]
     ids = {case.case_id for case in found}
+    printed = (
+        objective
+        for table in tables
+        for objective in table.compared_by
+        if not any(TIME in case.samples for case in found)
+    )
     values: Mapping[str, Values] = {}
     if results.runs is not None and ids:
         frame = results.runs.frame
@@ -155,6 +164,7 @@ def cases_of(results: Results, findings: Findings) -> Cases:
         [case.summary for case in found],
         values,
         frozenset(case.case_id for case in found if case.is_baseline),
+        tuple(by_identity((*OBJECTIVES, *printed))),
     )
 
 

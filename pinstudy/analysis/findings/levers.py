@@ -14,7 +14,7 @@ greatest one's. Ends are 2.5 % each, and no correction for the number of pairs i
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import TypeAlias
@@ -108,6 +108,12 @@ class Lever:
         return Counter(pair.missing[objective] for pair in self.pairs if objective in pair.missing)
 
 
+def objectives_of(pairs: Iterable[LeverPair]) -> tuple[Objective, ...]:
+    """Return by what pairs are compared, or could not be: OBJECTIVES, then what programs print."""
+    printed = (name for pair in pairs for name in (*pair.effects, *pair.missing))
+    return tuple(dict.fromkeys((*OBJECTIVES, *printed)))
+
+
 def range_of(pairs: Sequence[LeverPair], objective: Objective) -> EffectRange | None:
     """Return the range of the effects of pairs, of one lever or of several; None without any."""
     effects = [pair.effects[objective] for pair in pairs if objective in pair.effects]
@@ -144,7 +150,7 @@ def _levers(cases: Cases, factor: Factor) -> Iterator[Lever]:
 
 
 def _pair(cases: Cases, case: Case, reference: Case) -> LeverPair:
-    found = {objective: cases.effect(case, reference, objective) for objective in OBJECTIVES}
+    found = {objective: cases.effect(case, reference, objective) for objective in cases.objectives}
     return LeverPair(
         case,
         reference,

@@ -404,8 +404,10 @@ def _cells_of(
         (decision.best.case_id, decision.objective) for decision in table.decisions if decision.best
     }
     columns = unique_names(case.full_mapping for case in cases)
+    known = {objective for case in cases for objective in case.samples}
     for objective in table.objectives:
-        if objective != TIME and not any(objective in case.samples for case in cases):
+        # Failed runs are seen among the times, but some sources give other numbers alone.
+        if objective not in known and (objective != TIME or known):
             continue
         compared = any(objective in case.comparisons for case in cases)
         alone: CellOutcome = "not compared" if compared else "alone"

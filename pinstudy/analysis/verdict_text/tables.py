@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from pinstudy.analysis.advice.model import names_of
 from pinstudy.analysis.findings.answers import Answers, BestCase
-from pinstudy.analysis.findings.levers import Lever, LeverPair, range_of
+from pinstudy.analysis.findings.levers import Lever, LeverPair, objectives_of, range_of
 from pinstudy.analysis.format.numbers import (
     NOTHING,
     fixed,
@@ -20,7 +20,7 @@ from pinstudy.analysis.format.numbers import (
 )
 from pinstudy.analysis.format.table import Column, Notes, Table
 from pinstudy.analysis.measures import ENERGY_BY_KIND
-from pinstudy.analysis.objectives import OBJECTIVES, Objective
+from pinstudy.analysis.objectives import Objective
 from pinstudy.analysis.results.case import Case, grouped
 from pinstudy.analysis.statistics.difference import Difference
 from pinstudy.analysis.statistics.sample import Interval
@@ -461,7 +461,7 @@ def _lever_table(levers: Sequence[Lever]) -> Table:
     shown = [pair for lever in levers if lever.is_default for pair in lever.pairs]
     others = [pair for lever in levers if not lever.is_default for pair in lever.pairs]
     every = [*shown, *others]
-    measured = [objective for objective in OBJECTIVES if range_of(every, objective) is not None]
+    measured = [name for name in objectives_of(every) if range_of(every, name) is not None]
     with_interval = {
         objective
         for objective in measured

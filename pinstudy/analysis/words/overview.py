@@ -20,7 +20,15 @@ from pinstudy.analysis.findings.glance import (
     NotComparable,
     Undecided,
 )
-from pinstudy.analysis.findings.levers import FACTORS, Factor, Level, Lever, LeverPair, range_of
+from pinstudy.analysis.findings.levers import (
+    FACTORS,
+    Factor,
+    Level,
+    Lever,
+    LeverPair,
+    objectives_of,
+    range_of,
+)
 from pinstudy.analysis.findings.one_for_all import Default, Loss, OneForAll
 from pinstudy.analysis.format.numbers import (
     NOTHING,
@@ -29,7 +37,7 @@ from pinstudy.analysis.format.numbers import (
     signed_in_percent,
     three_digits,
 )
-from pinstudy.analysis.objectives import ENERGY, TIME, Objective
+from pinstudy.analysis.objectives import EDP, ENERGY, TIME, Objective
 from pinstudy.analysis.results.baselines import ORDER
 from pinstudy.analysis.results.case import Case, grouped
 from pinstudy.analysis.statistics.decision import MAX_REPETITIONS
@@ -78,9 +86,9 @@ _MOST_PERCENT = 999.0
 
 
 def _ranges(pairs: Sequence[LeverPair]) -> str:
-    """Return between what time and energy change, and of how many pairs."""
+    """Return between what all but products change, and of how many pairs."""
     parts = []
-    for objective in (TIME, ENERGY):
+    for objective in (name for name in objectives_of(pairs) if name != EDP):
         if found := range_of(pairs, objective):
             change = f"{percents(Interval(found.low, found.high))} (no interval)"
             change = percents(found.interval) if found.interval else change
