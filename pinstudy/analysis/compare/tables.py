@@ -35,6 +35,8 @@ _COUNTED: tuple[Agreement, ...] = (
     "agree", "disagree", "open", "not compared", "only in A", "only in B",
 )  # fmt: skip
 _OF_BOTH_NODES = "both nodes"
+# Of tables that only one result has, how many are named.
+_MOST_ONLY = 10
 
 
 def compare_tables(both: SideBySide) -> list[Table]:
@@ -75,8 +77,8 @@ def _summary(both: SideBySide) -> Table:
         *disagree,
         f"A: {both.name_a}",
         f"B: {both.name_b}",
-        *(f"only in A: {title}" for title in both.only_a),
-        *(f"only in B: {title}" for title in both.only_b),
+        *_only_in("A", both.only_a),
+        *_only_in("B", both.only_b),
         *both.footnotes,
     ]
     return Table(
@@ -87,6 +89,13 @@ def _summary(both: SideBySide) -> Table:
         ),
         tuple(("", one_line(note, None)) for note in notes),
     )
+
+
+def _only_in(name: str, titles: Sequence[str]) -> Iterator[str]:
+    for title in titles[:_MOST_ONLY]:
+        yield f"only in {name}: {title}"
+    if (more := len(titles) - _MOST_ONLY) > 0:
+        yield f"only in {name}: {more} more"
 
 
 def _agreement(found: Agreements) -> str:

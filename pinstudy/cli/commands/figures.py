@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
 from pinstudy.base.errors import UserError
-from pinstudy.base.text import unknown_word
+from pinstudy.base.text import first_of, unknown_word
 from pinstudy.cli.options import JSON, ONE_RESULTS, OUTPUT, file_option
 from pinstudy.cli.output import print_json, say
 
@@ -17,6 +18,8 @@ _PER_INCH = {"mm": 25.4, "cm": 2.54, "in": 1.0, "pt": 72.27}
 _WIDTH = re.compile(r"(\d+(?:\.\d+)?) ?(mm|cm|in|pt)")
 # Millimetres: narrower figures have no room for labels and a panel, wider ones no page.
 _LEAST_MM, _MOST_MM = 60, 600
+# Of figures that one reason leaves out, how many are named.
+_MOST_NAMES = 3
 
 
 def chosen_formats(
@@ -63,6 +66,10 @@ def width_in_inches(
             "expected a number and mm, cm, in or pt, such as 89mm"
         )
     return inches
+
+
+def _not_drawn(names: Sequence[str], title: str, reason: str) -> str:
+    return f"not drawn: {first_of(names, _MOST_NAMES, ', ')} ({title}): {reason}"
 
 
 @click.command("figures")
@@ -119,13 +126,14 @@ def figures_command(
     for source, folder in folders_for(results, output):
         found = write_figures(source, folder, options)
         files = [str(path) for path in found.files]
-        missing = [
-            f"not drawn: {figure.name} ({figure.title}): {figure.reason}"
-            for figure in found.figures
-            if isinstance(figure, NotDrawn)
-        ]
-        written.append({"results": source, "files": files, "not_drawn": missing})
-        for line in () if as_json else [*(f"written: {file}" for file in files), *missing]:
+        missing = [figure for figure in found.figures if isinstance(figure, NotDrawn)]
+        texts = [_not_drawn([figure.name], figure.title, figure.reason) for figure in missing]
+        written.append({"results": source, "files": files, "not_drawn": texts})
+        names: dict[tuple[str, str], list[str]] = {}
+        for figure in missing:
+            names.setdefault((figure.title, figure.reason), []).append(figure.name)
+        grouped = (_not_drawn(alike, *why) for why, alike in names.items())
+        for line in () if as_json else [*(f"written: {file}" for file in files), *grouped]:
             say(line)
     if as_json:
         print_json(written)
