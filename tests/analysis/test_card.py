@@ -119,9 +119,7 @@ def test_another_baseline_is_compared_by_means_and_deviations(study: Path, tmp_p
             assert mine.comparisons[objective].difference.paired
 
 
-def test_a_rate_is_compared_on_the_card_and_of_paths_the_last_part_is_there(
-    tmp_path: Path,
-) -> None:
+def test_a_rate_is_compared_on_the_card_and_of_paths_the_last_part_is_there(tmp_path: Path) -> None:
     names = {"app": "/home/alice/solver", "size": "~/n=1", "schedule": ""}
     write(tmp_path, printing({"unpinned": 100.0, "pcores-pin": 158.0}, "Gflop/s", **names))
     mine = cases_of(analyze(open_results(str(tmp_path))))[1].comparisons["metric_Gflop/s"]

@@ -155,10 +155,7 @@ def test_one_of_several_runs_is_chosen_or_given_as_a_file(tmp_path: Path) -> Non
     [
         ((".",), "2 runs have traces, choose one by --run: abc-1-0, abc-1-1 (`pinstudy runs ."),
         ((".", "--run", "x"), "--run x: has no trace in .; expected abc-1-0, abc-1-1"),
-        (
-            ("traces/../..",),
-            "no run has a trace; a study that says `collect: [perf,",
-        ),
+        (("traces/../..",), "no run has a trace; a study that says `collect: [perf,"),
         (("none",), "none: expected a results folder, or a file of its traces/"),
         (("bad",), "bad: no trace of a run: it is not compressed by gzip ("),
     ],

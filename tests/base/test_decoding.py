@@ -71,10 +71,7 @@ def test_what_is_written_is_read_again() -> None:
         ({"items": [{"n": 7}]}, "items[0]: n is 7, which is unlucky"),
         ({"items": [{"n": 1}] * 4}, "items: expected a list of at most 3, found a list"),
         ({"items": [3]}, "items[0]: expected a table of keys, found '3'"),
-        (
-            {"items": [{"n": 1, "m": 2}]},
-            "items[0]: key 'm' is not known (known: n, cpus)",
-        ),
+        ({"items": [{"n": 1, "m": 2}]}, "items[0]: key 'm' is not known (known: n, cpus)"),
         (
             {"items": [{"n": 1, "cpus": "0-"}]},
             "items[0].cpus: expected a list of CPUs such as 0-3,8 or null, found '0-'",

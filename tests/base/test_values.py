@@ -28,12 +28,7 @@ CPUS = st.integers(0, 300)
 
 
 @pytest.mark.parametrize(
-    ("text", "cpus"),
-    [
-        (" \n", ()),
-        ("8, 2-3,3-4 ,8", (2, 3, 4, 8)),
-        (f"{MAX_CPU}", (MAX_CPU,)),
-    ],
+    ("text", "cpus"), [(" \n", ()), ("8, 2-3,3-4 ,8", (2, 3, 4, 8)), (f"{MAX_CPU}", (MAX_CPU,))]
 )
 def test_a_list_is_what_the_kernel_says_it_is(text: str, cpus: tuple[int, ...]) -> None:
     assert parse_cpulist(text) == cpus
@@ -60,8 +55,7 @@ def test_a_mask_has_words_of_32_cpus_the_highest_first(text: str, cpus: tuple[in
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["", "x", "0x3", "1,1", "123456789", "1," + ",".join(["00000000"] * 2048), "f" * 10**7],
+    "text", ["", "x", "0x3", "1,1", "123456789", "1," + ",".join(["00000000"] * 2048), "f" * 10**7]
 )
 def test_what_is_no_mask_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"not a mask|above 65535") as refused:

@@ -39,13 +39,7 @@ HYPERFINE = {
 }
 PYPERF = {
     "benchmarks": [
-        {
-            "runs": [
-                {"warmups": [[1, 0.002]]},
-                {"values": [0.00094, 0.00105]},
-                {"values": [0.00091]},
-            ]
-        }
+        {"runs": [{"warmups": [[1, 0.002]]}, {"values": [0.00094, 0.00105]}, {"values": [0.00091]}]}
     ],
     "version": "1.0",
 }
@@ -143,11 +137,7 @@ def test_all_of_a_tools_threads_are_looked_at_but_not_the_program(tmp_path: Path
 
 # Start and end take pinstudy 0.2 s, and perf 0.01 s.
 GOOD = Round(
-    {
-        "bare": Cost(0.001, 0.0),
-        "perf stat": Cost(0.011, 0.01),
-        "pinstudy": Cost(0.015, 0.2),
-    }
+    {"bare": Cost(0.001, 0.0), "perf stat": Cost(0.011, 0.01), "pinstudy": Cost(0.015, 0.2)}
 )
 QUICK = {"verdict": 0.9, "tables": 0.5}
 

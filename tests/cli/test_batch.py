@@ -241,9 +241,7 @@ def test_the_study_is_kept_as_it_was_read_whatever_became_of_its_file(place: Pla
     assert (place.folder / "results/naps/submissions/0002/study.yaml").read_text() == before
 
 
-def test_workers_divide_a_study_and_what_is_missing_is_submitted_again(
-    place: Place,
-) -> None:
+def test_workers_divide_a_study_and_what_is_missing_is_submitted_again(place: Place) -> None:
     out, _ = place.split()
     assert "submitted: job 41 (2 workers)" in out
     place.run(*place.worker(0))

@@ -421,9 +421,7 @@ def test_a_users_mistake_is_one_message_and_status_2(
     assert sorted(folder.rglob("*")) == before
 
 
-def test_an_option_behind_the_program_is_warned_of_and_nothing_else_changes(
-    folder: Path,
-) -> None:
+def test_an_option_behind_the_program_is_warned_of_and_nothing_else_changes(folder: Path) -> None:
     node = ("--plan", "--sysroot", str(folder / "kvm-guest"))
     done = pinstudy(folder, "advise", *node, "--", "/bin/sh", "--threads", "4", status=0)
     (line,) = done.stderr.splitlines()

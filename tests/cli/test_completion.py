@@ -60,11 +60,7 @@ def test_all_mappings_are_offered() -> None:
     ],
 )
 def test_results_are_completed_by_study_and_node(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    command: str,
-    incomplete: str,
-    names: list[str],
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, incomplete: str, names: list[str]
 ) -> None:
     monkeypatch.setenv("PINSTUDY_RESULTS", str(tmp_path))
     for folder in ("quick/node1", "quick/node2", "paper/node1"):

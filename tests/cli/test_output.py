@@ -262,10 +262,7 @@ def test_programs_of_a_given_time_show_what_they_print_and_are_compared_by() -> 
 def test_only_good_runs_count_and_a_study_begins_with_nothing() -> None:
     grid = LiveGrid(CASES, {})
     assert "s" not in plain(grid_lines(grid.overview(), TIME, 80)).split("x2")[1]
-    for bad in (
-        record(0, 1, 5.0, status="failed"),
-        record(0, 1, 5.0, warmup=True),
-    ):
+    for bad in (record(0, 1, 5.0, status="failed"), record(0, 1, 5.0, warmup=True)):
         grid.add(bad)
     assert all(math.isnan(cell.centre) for cell in cells(grid).values())
     grid.add(record(0, 1, 5.0))

@@ -219,10 +219,7 @@ WRITERS: dict[str, tuple[Writer, tuple[str, ...]]] = {
     "marker": (marker, (".", "records")),
     "facts and picture": (save_node, (".", "nodes")),
     "proof": (proof, (".", "nodes")),
-    "latency": (
-        lambda folder, _: write_latency(folder, MEASURED),
-        (".",),
-    ),
+    "latency": (lambda folder, _: write_latency(folder, MEASURED), (".",)),
     "submission": (lambda folder, _: new_folder(folder), (".", "submissions")),
     "claim": (claim, (".", "submissions", "submissions/fence")),
     "attempt": (attempt, (".", "submissions", "submissions/0001/attempts")),

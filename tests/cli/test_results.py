@@ -92,9 +92,7 @@ def three_nodes(folder: Path) -> None:
     results(folder / "site" / "n3", {1: 30.0, 2: 28.0, 3: 36.0, 4: 45.0}, node_id="n3")
 
 
-def test_the_verdict_of_a_folder_of_nodes_ends_with_the_default_of_the_site(
-    tmp_path: Path,
-) -> None:
+def test_the_verdict_of_a_folder_of_nodes_ends_with_the_default_of_the_site(tmp_path: Path) -> None:
     three_nodes(tmp_path)
     shown = pinstudy(tmp_path, "verdict", "site", "--no-files", status=0).stdout
     assert "default of the site: unpinned" in shown.split("One mapping for all nodes: time")[1]
@@ -265,10 +263,7 @@ def test_means_with_mistakes_or_that_are_not_on_the_disk_are_not_imported(
             ("tables", PUBLICATION, "--columns", "time", "--all"),
             "leave --all and --layout published out",
         ),
-        (
-            ("tables", PUBLICATION, "--all", "--layout", "published"),
-            "leave --layout published out",
-        ),
+        (("tables", PUBLICATION, "--all", "--layout", "published"), "leave --layout published out"),
         (
             ("tables", PUBLICATION, "--table", "2"),
             "there is no such table (known: 3, 4, 5, 6, 7, 8, 9, 10)",

@@ -77,10 +77,7 @@ def test_a_rows_columns_say_what_its_record_has(tmp_path: Path) -> None:
         ),
         ({"settings": None}, {"settings": ""}),
         ({"freq_ghz": {"P": 5.5, "E": 4.25}}, {"freq_P_ghz": "5.5", "freq_E_ghz": "4.25"}),
-        (
-            rate,
-            {"metric_rate": "3.5", "metric_rate_unit": "Gflop/s", "metric_steps": "4"},
-        ),
+        (rate, {"metric_rate": "3.5", "metric_rate_unit": "Gflop/s", "metric_steps": "4"}),
         ({}, {"freq_P_ghz": "5.976", "freq_E_ghz": "", "metric_rate": "", "metric_rate_unit": ""}),
         # No text is a formula, and none has two lines.
         *(

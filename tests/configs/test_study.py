@@ -109,11 +109,7 @@ def test_a_bound_is_by_one_thread_or_by_all_cores_of_each_kind() -> None:
             TemperatureGate(80.0, 3600.0),
         ),
         ("temperature_gate", "temperature_gate", None),
-        (
-            "power_gate: {below: 20W, limit: 90 s}",
-            "power_gate",
-            PowerGate(20.0, 90.0),
-        ),
+        ("power_gate: {below: 20W, limit: 90 s}", "power_gate", PowerGate(20.0, 90.0)),
         (
             "power_gate: {below: 7.5 W, limit: 2 min, over: 56 s}",
             "power_gate",
@@ -244,10 +240,7 @@ ASKED: dict[str, Any] = {
     "collect": ["perf", "energy"],
     "events": [],
 }
-ASKED_OF_GUEST = {
-    "vm": {"cpus": 8, "memory_mib": 16384},
-    "vcpu_mappings": [UNPINNED, PCORES_SET],
-}
+ASKED_OF_GUEST = {"vm": {"cpus": 8, "memory_mib": 16384}, "vcpu_mappings": [UNPINNED, PCORES_SET]}
 CHECK = APP_LU["check"] | {"pattern": "^done"}
 
 
@@ -525,10 +518,7 @@ INCOMPLETE = "{app: lu, build: libgomp, size: small}"
             f"{{{OTHER.replace('pcores-pin', MINE.replace('set', 'pin'))}}}]",
             "co-runner 'lu libgomp small 2 mine' is repeated",
         ),
-        (
-            f"{{{OTHER}}}\n{GUEST}",
-            "co-runners run on the node itself; write engine: local",
-        ),
+        (f"{{{OTHER}}}\n{GUEST}", "co-runners run on the node itself; write engine: local"),
     ],
 )
 def test_a_mistake_in_co_runners_is_told(text: str, message: str) -> None:

@@ -19,8 +19,7 @@ SMALL = 14
 
 
 @pytest.mark.parametrize(
-    "pages",
-    [SMALL, *(pytest.param(of, marks=pytest.mark.faults) for of in PAGES if of != SMALL)],
+    "pages", [SMALL, *(pytest.param(of, marks=pytest.mark.faults) for of in PAGES if of != SMALL)]
 )
 def test_a_disk_with_so_much_room_loses_and_repeats_nothing(tmp_path: Path, pages: int) -> None:
     trial = Trial(tmp_path, 8)

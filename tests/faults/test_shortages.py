@@ -24,10 +24,7 @@ SMALL = (4, 8, 12)
 
 @pytest.mark.parametrize(
     "most",
-    [
-        *SMALL,
-        *(pytest.param(of, marks=pytest.mark.faults) for of in OPEN_FILES if of not in SMALL),
-    ],
+    [*SMALL, *(pytest.param(of, marks=pytest.mark.faults) for of in OPEN_FILES if of not in SMALL)],
 )
 def test_a_runner_that_may_open_no_more_files_gives_up_and_burns_no_run(
     tmp_path: Path, most: int
@@ -105,11 +102,7 @@ def identities(trial: Trial) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    "most",
-    [
-        3,
-        *(pytest.param(most, marks=pytest.mark.faults) for most in PROCESSES if most != 3),
-    ],
+    "most", [3, *(pytest.param(most, marks=pytest.mark.faults) for most in PROCESSES if most != 3)]
 )
 def test_a_study_that_starts_with_too_few_processes_takes_no_program_for_another(
     users_trial: Trial, most: int

@@ -15,14 +15,7 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.slurm.cluster_files import (
-    ADDRESSES,
-    LOGIN,
-    NODES,
-    Shape,
-    settings_file,
-    write_files,
-)
+from tests.slurm.cluster_files import ADDRESSES, LOGIN, NODES, Shape, settings_file, write_files
 from tests.support.tools import ROOT, missing, need_tool
 from tests.support.wait import HANG_S, until
 

@@ -61,10 +61,7 @@ collect: [perf]
     pinned = records["cores-pin"]
     assert pinned["placement"]["verdict"] == "proved", pinned["unavailable"]
     busy = [thread for thread in pinned["placement"]["threads"] if thread["cpu_s"] > 1]
-    assert {thread["rank"]: thread["allowed"] for thread in busy} == {
-        0: str(first),
-        1: str(second),
-    }
+    assert {thread["rank"]: thread["allowed"] for thread in busy} == {0: str(first), 1: str(second)}
     assert pinned["task_clock_s"] == pytest.approx(pinned["cpu_s"], rel=0.1)
     assert "ranks" not in [task["command"] for task in pinned["foreign_tasks"]]
 

@@ -79,11 +79,7 @@ class Trial:
     """A study in a folder of its own, submitted on the login node of a cluster."""
 
     def __init__(
-        self,
-        cluster: Cluster,
-        folder: Path,
-        plan: Plan | None = None,
-        results: Path | None = None,
+        self, cluster: Cluster, folder: Path, plan: Plan | None = None, results: Path | None = None
     ) -> None:
         """Write study, app, program and site into `folder`, which is on all nodes.
 

@@ -161,10 +161,7 @@ def _k3() -> Machine:
     common = "rv64imafdcv{}_zicond_zfa_zawrs_zba_zbb_zbs_zvfh"
     return Machine(
         cores=singles("0-15"),
-        policies={
-            "0-7": {"cpuinfo_max_freq": 2400000},
-            "8-15": {"cpuinfo_max_freq": 2000000},
-        },
+        policies={"0-7": {"cpuinfo_max_freq": 2400000}, "8-15": {"cpuinfo_max_freq": 2000000}},
         block={"isa": common.format(""), "mmu": "sv39", "mvendorid": "0x710"},
         blocks={
             "0-7": {"marchid": "0x8000000058000002", "hart isa": common.format("h")},

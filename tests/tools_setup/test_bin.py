@@ -135,9 +135,7 @@ def test_without_a_private_environment_the_active_one_is_used(
     packages = sysconfig.get_path("purelib")
 
     done = call(
-        checkout / "bin/pinstudy",
-        PATH=f"{tmp_path}/active:/usr/bin:/bin",
-        PYTHONPATH=packages,
+        checkout / "bin/pinstudy", PATH=f"{tmp_path}/active:/usr/bin:/bin", PYTHONPATH=packages
     )
 
     assert f" 0 {tmp_path}/active/python3" in done.stdout

@@ -135,7 +135,7 @@ def test_every_need_is_complete() -> None:
         assert must in {"required", "optional"}, need
         kind = probe.partition(":")[0]
         assert kind in {
-            *("command", "runs", "header", "python", "openmp", "sanitizer", "browser", "latex"),
+            *("command", "runs", "header", "python", "openmp", "sanitizer", "browser", "latex")
         }, need
         assert len(fields) > 8, need
     assert len({fields[0] for fields in needs}) == len(needs)

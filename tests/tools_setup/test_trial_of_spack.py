@@ -50,9 +50,7 @@ def test_an_older_spack_is_refused(tmp_path: Path) -> None:
     assert "Spack 1.0 or newer is needed" in done.stderr
 
 
-def test_a_failed_step_is_shown_with_its_command_and_the_end_of_its_output(
-    tmp_path: Path,
-) -> None:
+def test_a_failed_step_is_shown_with_its_command_and_the_end_of_its_output(tmp_path: Path) -> None:
     script = """
 case "$*" in
     *--version*) echo 1.3.0 ;;

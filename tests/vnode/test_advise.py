@@ -53,9 +53,7 @@ done
 """
 
 
-def test_a_search_for_energy_finds_the_governor_and_goes_on_after_ctrl_c(
-    node: VirtualNode,
-) -> None:
+def test_a_search_for_energy_finds_the_governor_and_goes_on_after_ctrl_c(node: VirtualNode) -> None:
     node.shell(LOWEST_UNDER_POWERSAVE)
     node.set_parameters(idle_mw=100)
     before = settings(node)

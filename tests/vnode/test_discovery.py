@@ -79,7 +79,7 @@ def test_a_demo_in_a_guest_writes_its_page_and_says_of_each_row_what_it_is(
     assert ended.status == 0, ended
     rows = json.loads(node.shell(f"cat {FOLDER}/demo.json"))["rows"]
     assert [row["effect"] for row in rows] == [
-        *("contention", "false sharing", "one core", "latency", "who ran where"),
+        *("contention", "false sharing", "one core", "latency", "who ran where")
     ]
     for row in rows:
         assert row["sentence"].endswith(".")

@@ -10,14 +10,7 @@ import pytest
 
 from tests.support.tools import missing
 from tests.vnode.conftest import Guests
-from vnode.commands import (
-    packed_results,
-    pinstudy,
-    read_on_host,
-    records,
-    study,
-    without_pandas,
-)
+from vnode.commands import packed_results, pinstudy, read_on_host, records, study, without_pandas
 from vnode.node import VirtualNode
 from vnode.shape import Shape
 

@@ -91,9 +91,7 @@ def test_after_a_power_cut_the_study_goes_on_when_the_settings_are_as_they_were(
     assert len({run["boot_id"] for run in runs}) == 2
 
 
-def test_power_cuts_at_random_moments_lose_no_run_but_the_one_in_flight(
-    node: VirtualNode,
-) -> None:
+def test_power_cuts_at_random_moments_lose_no_run_but_the_one_in_flight(node: VirtualNode) -> None:
     moments = random.Random(8)
     durable: list[str] = []
     for cut in range(CUTS):

@@ -63,20 +63,12 @@ PLACEMENTS = {"placement libgomp", "placement libomp", "placement likwid-pin"}
 # The module's parameter that lies, the part of the instruments that tells it, and what must be off.
 LIES: dict[str, tuple[int, str, set[str]]] = {
     "cycles_permille": (1100, "counters", {"frequency P", "frequency E"}),
-    "swapped_kinds": (
-        1,
-        "counters",
-        {"instructions P", "instructions E", "cycles P", "cycles E"},
-    ),
+    "swapped_kinds": (1, "counters", {"instructions P", "instructions E", "cycles P", "cycles E"}),
     "lost_after_migration": (1, "moves", {"sum over two CPUs P E"}),
     "counter_bits": (32, "counters", {"frequency P"}),
     "ignored_policy": (1, "counters", {"frequency under limit 2.6 GHz P"}),
     "shown_permille": (900, "counters", {"kernel's frequency P", "kernel's frequency E"}),
-    "energy_stands_still": (
-        1,
-        "energy",
-        {"energy package by powercap", "energy core by powercap"},
-    ),
+    "energy_stands_still": (1, "energy", {"energy package by powercap", "energy core by powercap"}),
     "energy_permille": (250, "energy", {"energy package twice", "energy core twice"}),
 }
 # Their values without a lie.
@@ -93,10 +85,7 @@ LIES_OF_PERF = {
 
 
 def prove(
-    node: VirtualNode,
-    *arguments: str,
-    command: tuple[str, ...] = (PINSTUDY,),
-    **variables: str,
+    node: VirtualNode, *arguments: str, command: tuple[str, ...] = (PINSTUDY,), **variables: str
 ) -> tuple[Ended, Findings]:
     """Run it in the guest; return how it ended and its findings by name."""
     words = (*command, "prove", "--quick", "--json", *arguments)

@@ -202,9 +202,7 @@ def test_a_supervisor_that_is_killed_takes_the_scheduler_along(node: VirtualNode
 
 @without_tables
 @held
-def test_a_scheduler_that_is_thrown_out_in_a_run_is_told_with_its_reason(
-    node: VirtualNode,
-) -> None:
+def test_a_scheduler_that_is_thrown_out_in_a_run_is_told_with_its_reason(node: VirtualNode) -> None:
     running = start_study(node, NAME)
     hold_a_run(node, lambda: in_force(node))
 

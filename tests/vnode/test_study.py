@@ -68,9 +68,7 @@ def test_the_ten_cases_fill_every_column_and_leave_the_node_as_it_was(
 
 
 @pytest.mark.usefixtures("records_only")
-def test_frequencies_and_residency_are_those_of_the_mapping_and_governor(
-    node: VirtualNode,
-) -> None:
+def test_frequencies_and_residency_are_those_of_the_mapping_and_governor(node: VirtualNode) -> None:
     assert pinstudy(node, *study("ten-cases")).status == 0
 
     # The module's clocks: the maximum under performance; under powersave 128/255 of the way down

@@ -370,9 +370,7 @@ def test_a_run_that_was_cut_short_says_how_much_slower_it_is_at_least(tmp_path: 
     assert re.search(r"4 threads, ecores-pin +0 +over \+\d+ % +- +worse", why_text(found))
 
 
-def test_lines_set_a_governor_not_in_force_and_a_schedule_that_raced(
-    tmp_path: Path,
-) -> None:
+def test_lines_set_a_governor_not_in_force_and_a_schedule_that_raced(tmp_path: Path) -> None:
     fast = Entrant("pcores-pin", 30.0, governor="performance")
     race = replace(GAIN, entrants=(GAIN.entrants[0], fast))
     found = advice(tmp_path / "a", race)
@@ -404,9 +402,7 @@ def test_settings_are_named_where_cases_differ_and_have_to_be_set_first(tmp_path
     assert as_data(found)["best"]["settings"] == asked["settings"]
 
 
-def test_more_threads_than_cpus_and_variables_not_passed_on_are_told(
-    tmp_path: Path,
-) -> None:
+def test_more_threads_than_cpus_and_variables_not_passed_on_are_told(tmp_path: Path) -> None:
     start = {"set": {"OMP_NUM_THREADS": "17"}, "removed": ["OMP_PLACES"]}
     now = Entrant("unpinned", 40.0, threads=17, more_fields={"environment": start})
     found = advice(tmp_path, replace(NO_GAIN, entrants=(now, *NO_GAIN.entrants[1:])))

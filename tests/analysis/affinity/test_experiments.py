@@ -173,9 +173,7 @@ def losing(study: Affinity, case_id: str) -> list[Record]:
     return records + [run | lost | {"repetition": run["repetition"] + 20} for run in case]
 
 
-def test_cases_that_lost_runs_to_placement_are_not_compared_for_that_reason(
-    tmp_path: Path,
-) -> None:
+def test_cases_that_lost_runs_to_placement_are_not_compared_for_that_reason(tmp_path: Path) -> None:
     records = losing(CONTENTION, "contention-integer-4-same-cpu-pin")
     found = contention(*opened_records(tmp_path / "contention", records))[0]
     assert found.same[0].why_not == "lost"
@@ -344,13 +342,7 @@ def test_looks_of_good_runs_of_a_usual_team_are_added_up_thread_by_thread(tmp_pa
 
 @pytest.mark.parametrize(
     "threads",
-    [
-        None,
-        "0-15",
-        [],
-        [3, None, "thread"],
-        [{"process": 1, "allowed": "0", "seen": {"0": 5}}],
-    ],
+    [None, "0-15", [], [3, None, "thread"], [{"process": 1, "allowed": "0", "seen": {"0": 5}}]],
 )
 def test_a_record_without_threads_makes_no_team(tmp_path: Path, threads: object) -> None:
     assert teams(*opened_records(tmp_path, [a_run(threads)])) == []

@@ -18,15 +18,7 @@ from pinstudy.analysis.compare.history import (
 )
 from pinstudy.analysis.compare.history_tables import history_data, history_tables
 from pinstudy.base.errors import UserError
-from tests.support.results import (
-    Record,
-    Study,
-    cells_by_title,
-    left_out,
-    notes_of,
-    spoilt,
-    write,
-)
+from tests.support.results import Record, Study, cells_by_title, left_out, notes_of, spoilt, write
 
 TIMES = {"unpinned": 1.0, "pcores-pin": 0.9}
 

@@ -132,9 +132,7 @@ def test_conclusions_are_compared_row_by_row(
         assert counts_of(both, "energy") == (3, 3, 0)
 
 
-def test_tables_show_what_both_have_and_what_only_one_has(
-    snapshot: SnapshotAssertion,
-) -> None:
+def test_tables_show_what_both_have_and_what_only_one_has(snapshot: SnapshotAssertion) -> None:
     pinned = {"mapping": "pcores-pin", "selection": "pcores", "binding": "pin"}
     other_numbers = [run | pinned for run in runs(2, 33.0)]
     alone = runs(1, 5.0, app="lu", case_id="lu")
@@ -212,8 +210,7 @@ def test_a_table_is_compared_with_one_other_only(order: Sequence[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("field", "values"),
-    [("wait_policy", ["active", "passive"]), ("size", ["paper", "quick"])],
+    ("field", "values"), [("wait_policy", ["active", "passive"]), ("size", ["paper", "quick"])]
 )
 def test_of_two_conditions_the_same_one_is_taken(field: str, values: list[str]) -> None:
     both = compare(of_both(1, field, values), of_both(3, field, values))
@@ -280,9 +277,7 @@ def test_the_margin_decides_what_is_equivalent(margin: float, outcome: str) -> N
     assert third and third.outcome == outcome
 
 
-def test_means_are_compared_and_those_of_unlike_spreads_doubted(
-    tmp_path: Path,
-) -> None:
+def test_means_are_compared_and_those_of_unlike_spreads_doubted(tmp_path: Path) -> None:
     for name, factor, sd in (("a", 1, 0.1), ("b", 2, 0.1), ("c", 1, 2.0)):
         (tmp_path / name).mkdir()
         (tmp_path / name / "summaries.csv").write_text(
@@ -456,9 +451,7 @@ def test_the_programs_of_one_algorithm_are_compared_within_results(tmp_path: Pat
 
 
 @pytest.mark.parametrize("other", [{"size": "s20"}, {"threads": 2}, {"wait_policy": "active"}])
-def test_programs_in_other_conditions_are_not_taken_for_each_other(
-    other: dict[str, Any],
-) -> None:
+def test_programs_in_other_conditions_are_not_taken_for_each_other(other: dict[str, Any]) -> None:
     found = results_of([*runs(1, 10.0, **ORIGINAL), *runs(1, 11.0, **OWN, **other, case_id="own")])
     assert compare_programs(found, analyze(found)) is None
 
@@ -693,10 +686,7 @@ def test_tables_of_other_conditions_are_configurations_of_their_own_in_any_order
     assert [
         ([cells_by_title(table, row)["ratio"] for row in range(len(table.cells))], notes_of(table))
         for table in tables
-    ] == [
-        (["1.300", "1.300"], ["not compared in it: C"]),
-        (["0.800", "0.800", "0.800"], []),
-    ]
+    ] == [(["1.300", "1.300"], ["not compared in it: C"]), (["0.800", "0.800", "0.800"], [])]
     assert [row[field] for table in tables for row in table.raw_values] == [
         *(values[0],) * 2,
         *(values[1],) * 3,

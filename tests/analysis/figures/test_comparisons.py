@@ -70,9 +70,7 @@ def test_a_mark_stands_at_its_change_with_both_ends_of_its_interval(tmp_path: Pa
         assert got == pytest.approx(wanted)
 
 
-def test_a_mapping_has_one_colour_and_marker_and_is_hollow_where_undecided(
-    tmp_path: Path,
-) -> None:
+def test_a_mapping_has_one_colour_and_marker_and_is_hollow_where_undecided(tmp_path: Path) -> None:
     drawing = drawn(tmp_path, Study({"unpinned": 1.0, "pcores-pin": 1.0}, noise=0.03).records())
     (line,) = marks(drawing).values()
     assert "undecided" in drawing.tooltips[str(line.get_gid())]

@@ -62,9 +62,7 @@ def test_what_was_not_counted_has_no_panel_and_what_was_not_run_no_figure(tmp_pa
     assert not [name for name in drawn if name.startswith(("smt-", "threads-"))]
 
 
-def test_workloads_stand_beside_each_other_with_multiples_of_the_time_alone(
-    study: Figures,
-) -> None:
+def test_workloads_stand_beside_each_other_with_multiples_of_the_time_alone(study: Figures) -> None:
     figure = drawing(study, "smt-1").figure
 
     sines, sums = figure.axes

@@ -119,9 +119,7 @@ def test_a_study_has_five_kinds_and_a_folder_a_table(tmp_path: Path) -> None:
     }
 
 
-def test_runs_are_drawn_over_time_with_the_trend_and_the_temperature(
-    study: Figures,
-) -> None:
+def test_runs_are_drawn_over_time_with_the_trend_and_the_temperature(study: Figures) -> None:
     drawn = drawing(study, "runs-over-time")
 
     assert len(drawn.figure.axes) == 2

@@ -151,12 +151,7 @@ def test_files_of_real_runs_are_read(tmp_path: Path) -> None:
     ("tool", "content", "options", "problem"),
     [
         ("hyperfine", HYPERFINE, {"threads": 8}, "the logs do not tell their app: give --app"),
-        (
-            "hyperfine",
-            HYPERFINE,
-            {"mapping": "x"},
-            "the file tells the mapping; leave out what",
-        ),
+        ("hyperfine", HYPERFINE, {"mapping": "x"}, "the file tells the mapping; leave out what"),
         (
             "hyperfine",
             {"results": [result("unpinned", [])]},

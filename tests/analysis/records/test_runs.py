@@ -336,7 +336,7 @@ def test_cpu_times_by_thread_and_of_quarters_are_averaged_over_runs(tmp_path: Pa
     (case,) = summarise(runs)
     assert list(case.profiles["team_cpu_s"]) == [{"E": 0.5, "P": 2.0}, {"E": 1.0}]
     assert [dict(quarter) for quarter in case.profiles["course"]] == [
-        *({"P": 3.0, "E": 1.0}, {"P": 2.0, "E": 0.0}, {"P": 4.0}, {"P": 4.0}),
+        *({"P": 3.0, "E": 1.0}, {"P": 2.0, "E": 0.0}, {"P": 4.0}, {"P": 4.0})
     ]
 
 

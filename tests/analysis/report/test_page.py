@@ -210,13 +210,7 @@ def test_a_study_is_run_again_with_the_options_that_it_was_run_with(tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    "rule",
-    [
-        {"decide": {"first": 5, "max": "<b>"}},
-        {"decide": 3},
-        "soon",
-        None,
-    ],
+    "rule", [{"decide": {"first": 5, "max": "<b>"}}, {"decide": 3}, "soon", None]
 )
 def test_an_invalid_repetition_rule_is_not_shown(tmp_path: Path, rule: object) -> None:
     write(tmp_path, runs(2, repetition_rule=rule))

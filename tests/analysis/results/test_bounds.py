@@ -14,9 +14,7 @@ from pinstudy.analysis.results.case import Case
 from tests.support.results import TABLE, summary
 
 # Two P-cores with SMT siblings, and two E-cores.
-NODE = NodeCores(
-    {0: (0, "P"), 1: (0, "P"), 2: (1, "P"), 3: (1, "P"), 4: (2, "E"), 5: (3, "E")},
-)
+NODE = NodeCores({0: (0, "P"), 1: (0, "P"), 2: (1, "P"), 3: (1, "P"), 4: (2, "E"), 5: (3, "E")})
 # The whole work takes a P-core 6 s, an E-core 12 s.
 P_S, E_S = 6.0, 12.0
 LU = TABLE._replace(build="libgomp")

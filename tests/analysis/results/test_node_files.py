@@ -81,10 +81,7 @@ def test_sizes_have_three_digits_and_no_exponent(results: Results, size: int, sh
     assert dict(sheet.rows)["memory"] == shown
 
 
-@given(
-    part=st.sampled_from([*node(), "topology.kinds", "topology.caches"]),
-    value=JSON_VALUES,
-)
+@given(part=st.sampled_from([*node(), "topology.kinds", "topology.caches"]), value=JSON_VALUES)
 def test_whatever_a_node_file_says_gives_texts(results: Results, part: str, value: object) -> None:
     facts = node()
     first, _, second = part.partition(".")

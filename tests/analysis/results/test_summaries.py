@@ -253,7 +253,7 @@ def test_the_tables_that_pinstudy_writes_can_be_read_as_summaries(tmp_path: Path
     assert measured.means_by_kind("freq_ghz") == {"P": 5.976}
     assert measured.circumstances.drivers == ["intel_pstate"]
     assert without_energy.circumstances.reasons["energy_pkg_j"] == [
-        *("no permission", "perf: none"),
+        *("no permission", "perf: none")
     ]
     assert absent.circumstances.skip_reason == "no E-cores: none"
     assert [case.key.case_id for case in cases] == [

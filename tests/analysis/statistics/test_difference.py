@@ -204,9 +204,7 @@ SMALL = st.integers(0, 6).map(float)
 
 
 @given(st.dictionaries(st.text(max_size=3), st.tuples(SMALL, SMALL), max_size=12))
-def test_the_front_is_all_that_no_other_dominates(
-    points: dict[str, tuple[float, float]],
-) -> None:
+def test_the_front_is_all_that_no_other_dominates(points: dict[str, tuple[float, float]]) -> None:
     def dominated(point: tuple[float, float]) -> bool:
         return any(
             other[0] <= point[0] and other[1] <= point[1] and other != point

@@ -198,10 +198,7 @@ def test_unknown_numbers_of_runs_stay_so_and_digits_of_a_column_are_of_one_kind(
 
 
 # The short layout: of a mapping its time, frequency, migrations, cache misses, energy.
-ROWS = {
-    "unpinned": (18.0, 4.9, 2886, 2.6e9, 2086.4),
-    "pcores-pin": (18.5, 4.8, 8, 2.5e9, 1989.1),
-}
+ROWS = {"unpinned": (18.0, 4.9, 2886, 2.6e9, 2086.4), "pcores-pin": (18.5, 4.8, 8, 2.5e9, 1989.1)}
 
 
 def cases_of(**fields: Stats) -> list[Case]:

@@ -48,10 +48,7 @@ def guest_fields(number: int) -> Record:
 
 def guest(number: int = 1, repetition: int = 1, **fields: object) -> Record:
     """Return the record of a good run in a guest on KVM, with some of its fields changed."""
-    base = guest_fields(number) | {
-        "vcpu_migrations": 12,
-        "vcpu_placement": {"verdict": "proved"},
-    }
+    base = guest_fields(number) | {"vcpu_migrations": 12, "vcpu_placement": {"verdict": "proved"}}
     return record(number, repetition, **(base | fields))
 
 

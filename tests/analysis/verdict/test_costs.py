@@ -77,8 +77,7 @@ def test_tables_have_a_column_a_kind_and_csv_can_be_read_again(tmp_path: Path) -
         "unavailable": {"energy_by_kind_j.E": "the core of CPUs 11,23 has no CPU"},
     }
     write(
-        tmp_path,
-        [record(1, 1, **UNPINNED), record(3, 1, **lacking), record(4, 1, **of_one_kind)],
+        tmp_path, [record(1, 1, **UNPINNED), record(3, 1, **lacking), record(4, 1, **of_one_kind)]
     )
     (table,) = make_tables(tmp_path)
 
@@ -113,9 +112,7 @@ def test_where_no_case_has_it_the_reason_stands_below_the_table(tmp_path: Path) 
     assert not any("by core kind" in text for _, text in table.notes)
 
 
-def test_of_a_package_without_energy_in_a_file_of_means_is_no_share(
-    tmp_path: Path,
-) -> None:
+def test_of_a_package_without_energy_in_a_file_of_means_is_no_share(tmp_path: Path) -> None:
     (tmp_path / "summaries.csv").write_text(
         "app,threads,mapping,n,elapsed_mean_s,energy_pkg_mean_j,energy_by_kind_P_mean_j\n"
         "lu,2,unpinned,3,1.5,,4.5\n"

@@ -241,9 +241,7 @@ def test_every_output_says_how_many_runs_were_lost_and_does_not_recommend(tmp_pa
     assert why in html_of(results)
 
 
-def test_cards_and_tables_lack_values_and_lost_runs_as_their_records(
-    tmp_path: Path,
-) -> None:
+def test_cards_and_tables_lack_values_and_lost_runs_as_their_records(tmp_path: Path) -> None:
     records = spoilt(without_energy("pcores-pin", 6), "pcores-set", (5,), **UNPROVED)
     write(tmp_path / "a", spoilt(records, "pcores-set", (9,), **VIOLATED))
     card, _ = write_card(str(tmp_path / "a"), tmp_path / "a.json")

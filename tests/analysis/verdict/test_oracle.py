@@ -268,9 +268,7 @@ def expected(records: list[Record]) -> dict[tuple[str, str], dict[str, Any]]:
     return found
 
 
-def test_the_study_has_what_can_go_wrong(
-    expected: dict[tuple[str, str], dict[str, Any]],
-) -> None:
+def test_the_study_has_what_can_go_wrong(expected: dict[tuple[str, str], dict[str, Any]]) -> None:
     for name, wanted in (
         ("outcome", {"better", "worse", "equivalent", "undecided"}),
         ("paired", {True, False}),

@@ -95,9 +95,7 @@ def test_of_several_rates_that_gain_the_largest_is_best() -> None:
     assert best and best.mapping == "pcores-pin"
 
 
-def test_cases_without_a_good_run_stand_beside_those_that_print(
-    tmp_path: Path,
-) -> None:
+def test_cases_without_a_good_run_stand_beside_those_that_print(tmp_path: Path) -> None:
     failed = {"status": "failed", "reason": "exit status 1", "metrics": {}, "metric_units": {}}
     runs = spoilt(printing(RATES), "ecores-pin", **failed)
     gone = left_out(4, "no such CPUs") | {"app": runs[0]["app"], "mapping": "ecores-set"}

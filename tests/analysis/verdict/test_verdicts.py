@@ -80,11 +80,7 @@ def test_a_gain_in_time_stands_beside_what_it_costs_in_energy(snapshot: Snapshot
     ],
 )  # fmt: skip
 def test_the_decision_is_what_the_times_call_for(
-    times: dict[str, float],
-    choice: str,
-    best: str | None,
-    as_good: list[str],
-    lacking: list[str],
+    times: dict[str, float], choice: str, best: str | None, as_good: list[str], lacking: list[str]
 ) -> None:
     missing = left_out(2, "no E-cores here") | {"threads": 8, "build": "libgomp"}
     alone = [missing] if len(times) == 1 else []

@@ -296,9 +296,7 @@ def laptop(tmp_path: Path) -> Iterator[Namespace]:
         yield namespace
 
 
-def test_a_run_during_which_the_node_was_unplugged_is_not_averaged(
-    laptop: Namespace,
-) -> None:
+def test_a_run_during_which_the_node_was_unplugged_is_not_averaged(laptop: Namespace) -> None:
     gate = Gate(laptop.folder / "nap.sh")
     gate.close(after=1)
     running = laptop.start(*study("naps"))

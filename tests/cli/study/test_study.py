@@ -264,10 +264,7 @@ def test_a_run_whose_result_the_command_refuses_is_no_good_run(tmp_path: Path) -
     pinstudy(tmp_path, "run", "counts.yaml", status=0)
     assert [(record["status"], record.get("reason", "")) for record in records(tmp_path)] == [
         ("ok", ""),
-        (
-            "check-failed",
-            "the check './verify.sh checked' ended with exit status 4: 2 is wrong",
-        ),
+        ("check-failed", "the check './verify.sh checked' ended with exit status 4: 2 is wrong"),
         # The output of a run that has failed is not checked.
         ("failed", "exit status 1"),
         ("ok", ""),

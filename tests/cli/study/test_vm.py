@@ -262,11 +262,7 @@ def test_emulation_is_refused_unless_it_is_allowed(folder: Path) -> None:
     )
 
     capabilities = json.loads(
-        subprocess.run(
-            [PINSTUDY, "doctor", "--json"],
-            capture_output=True,
-            check=False,
-        ).stdout
+        subprocess.run([PINSTUDY, "doctor", "--json"], capture_output=True, check=False).stdout
     )
     state = {item["name"]: item["state"] for item in capabilities}["virtual-machines"]
     if state == "ok":

@@ -268,10 +268,7 @@ ARGUMENTS = st.lists(
 @settings(max_examples=40)
 @given(ARGUMENTS, st.sampled_from([LIBGOMP, WITH_LOOPS, OTHER, SERIAL]), st.booleans())
 def test_any_command_line_comes_back_as_it_was_with_the_thread_count_put_in(
-    tmp_path_factory: pytest.TempPathFactory,
-    arguments: list[str],
-    program: Program,
-    check: bool,
+    tmp_path_factory: pytest.TempPathFactory, arguments: list[str], program: Program, check: bool
 ) -> None:
     folder = tmp_path_factory.mktemp("study")
     asked = request("/bin/sh", *arguments, **({"check": "/bin/sh 'x y'"} if check else {}))
@@ -338,10 +335,7 @@ def test_a_study_asks_for_a_race_and_what_goes_with_it(tmp_path: Path) -> None:
     [
         ("", OTHER, None),
         ("", replace(OTHER, threads_by="OPENBLAS_NUM_THREADS"), ("OPENBLAS_NUM_THREADS",)),
-        (
-            *("RAYON_NUM_THREADS,OMP_NUM_THREADS", OTHER),
-            ("RAYON_NUM_THREADS", "OMP_NUM_THREADS"),
-        ),
+        (*("RAYON_NUM_THREADS,OMP_NUM_THREADS", OTHER), ("RAYON_NUM_THREADS", "OMP_NUM_THREADS")),
     ],
 )
 def test_the_app_is_told_its_thread_count_as_asked_or_as_its_library_takes_it(

@@ -35,12 +35,7 @@ from pinstudy.runners.latency.pairs import (
 )
 from pinstudy.runners.node.discovery import read_topology
 from pinstudy.runners.node.node import Node, open_node
-from pinstudy.runners.node.topology import (
-    ACROSS_PACKAGES,
-    SHARED_L2,
-    SHARED_L3,
-    Topology,
-)
+from pinstudy.runners.node.topology import ACROSS_PACKAGES, SHARED_L2, SHARED_L3, Topology
 from pinstudy.runners.records.latency_file import LatencyFile, Method
 from tests.analysis.latency.made_latency import PLANTED, content_of
 from tests.runners.topologies import topology

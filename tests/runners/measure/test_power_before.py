@@ -103,10 +103,7 @@ def test_a_long_run_is_sampled_before_its_counter_wraps_around(tmp_path: Path) -
 
 @pytest.mark.parametrize(
     ("zones", "window_s", "reason"),
-    [
-        ({}, TAU_S, "/sys/class/powercap"),
-        (INTEL_CLIENT, Unavailable("no tau"), "no tau"),
-    ],
+    [({}, TAU_S, "/sys/class/powercap"), (INTEL_CLIENT, Unavailable("no tau"), "no tau")],
 )
 def test_without_counters_or_tau_there_is_a_reason_and_no_waiting(
     tmp_path: Path, zones: dict[str, tuple[str, int]], window_s: float | Unavailable, reason: str

@@ -90,9 +90,7 @@ def test_a_package_that_used_nothing_is_not_believed(tmp_path: Path) -> None:
     assert reading.unavailable["energy_uncore_j"] == "perf printed no value of power/energy-gpu/"
 
 
-def test_a_meter_starts_anew_for_every_run_and_may_fail(
-    tmp_path: Path,
-) -> None:
+def test_a_meter_starts_anew_for_every_run_and_may_fail(tmp_path: Path) -> None:
     meter = PerfMeter(install_perf(tmp_path, joules_row("energy-pkg", "2.0")), PMU)
     meter.start()  # this run is interrupted
     assert around(meter).fields["energy_pkg_j"] == 2.0
@@ -214,9 +212,7 @@ def test_dies_that_repeat_their_package_are_counted_once(
 
 
 @pytest.mark.parametrize("text", ["", "energy", "event=2", "event=0x02,x=1", None])
-def test_an_event_that_perf_would_refuse_or_nobody_may_read_is_left_out(
-    text: str | None,
-) -> None:
+def test_an_event_that_perf_would_refuse_or_nobody_may_read_is_left_out(text: str | None) -> None:
     with open_folder() as folder:
         root = add_core_pmu(power_pmu_tree(build_tree(folder, "hx370")), FIRST_CPUS)
         files = event_file(root, "energy-psys"), event_file(root, "energy-core", "power_core")

@@ -273,9 +273,7 @@ def test_every_package_is_counted_once(
         assert keys(found, "core") == ["intel-rapl:0:0", "intel-rapl:1:0"]
 
 
-def test_a_lost_name_spoils_the_sums_that_it_may_be_in(
-    tmp_path: Path,
-) -> None:
+def test_a_lost_name_spoils_the_sums_that_it_may_be_in(tmp_path: Path) -> None:
     root = powercap_tree(tmp_path, TWO_SOCKETS)
     (zone_folder(root, "intel-rapl:1:0") / "name").write_text("")
     zones = find_zones(root)

@@ -167,10 +167,7 @@ Process = tuple[int, str, dict[str, Any]]
     ],
 )
 def test_foreign_tasks_are_the_busiest_on_the_runs_cpus(
-    quiet: ForeignTasksMeter,
-    tmp_path: Path,
-    changed: list[Process],
-    tasks: list[tuple[str, float]],
+    quiet: ForeignTasksMeter, tmp_path: Path, changed: list[Process], tasks: list[tuple[str, float]]
 ) -> None:
     for pid, name, fields in changed:
         process(tmp_path, pid, name, **fields)
@@ -402,11 +399,7 @@ NO_GROUP = "no control group of /proc/self/cgroup counts"
     ],
 )
 def test_what_a_quota_took_is_told_in_seconds(
-    tmp_path: Path,
-    group: str,
-    form: str,
-    taken: dict[str, tuple[int, int]],
-    expected: float | str,
+    tmp_path: Path, group: str, form: str, taken: dict[str, tuple[int, int]], expected: float | str
 ) -> None:
     write(tmp_path, "proc/self/cgroup", group)
     meter = QuotaMeter(Tree(tmp_path))

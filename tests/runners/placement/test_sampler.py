@@ -158,10 +158,7 @@ def test_a_mask_that_nobody_has_set_is_what_is_online_of_it(tmp_path: Path) -> N
             [((1,), {0: 2}, 0.000001, 0.000001), ((1,), {1: 2}, 0.0, 0.0)],
         ),
         # A thread that takes the place of the main thread starts its clock anew.
-        (
-            [("1", 1, 100_000), ("1", 1, 5000), ("1", 1, 25_000)],
-            [((1,), {1: 3}, 0.12, 0.1)],
-        ),
+        ([("1", 1, 100_000), ("1", 1, 5000), ("1", 1, 25_000)], [((1,), {1: 3}, 0.12, 0.1)]),
     ],
 )
 def test_every_stay_is_kept_with_its_looks_and_its_cpu_time(

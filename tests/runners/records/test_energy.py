@@ -56,9 +56,7 @@ def test_every_domain_has_its_power_or_its_reason() -> None:
 
 
 @pytest.mark.parametrize("domain", ["package", "core", "uncore", "dram", "psys"])
-def test_no_node_takes_ten_gigawatts_and_only_idle_graphics_use_nothing(
-    domain: str,
-) -> None:
+def test_no_node_takes_ten_gigawatts_and_only_idle_graphics_use_nothing(domain: str) -> None:
     name = FIELDS[domain]
     for joules in (-5.0, 1e10):
         found = domain_fields({domain: joules}, {}, 1.0, "perf")

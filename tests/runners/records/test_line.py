@@ -236,9 +236,7 @@ def check(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Any], Any]:
     return compiled
 
 
-def test_the_json_schema_accepts_what_is_written_alone(
-    check: Callable[[Any], Any],
-) -> None:
+def test_the_json_schema_accepts_what_is_written_alone(check: Callable[[Any], Any]) -> None:
     threads = [{"process": 0, "allowed": "0-3", "seen": {"1": 3}, "cpu_s": 1.0}]
     placement = {"verdict": "proved", "threads": threads}
     written = json.loads(line_of(results.record(1, 1, placement=placement, signal=None)))

@@ -32,9 +32,7 @@ ALL = tuple(range(24))
 
 
 def switch_of(
-    root: Path,
-    rule: GovernorRule = BY_PINSTUDY,
-    environment: Mapping[str, str] | None = None,
+    root: Path, rule: GovernorRule = BY_PINSTUDY, environment: Mapping[str, str] | None = None
 ) -> GovernorsAlone:
     return GovernorsAlone(root, read_topology(root).cores, rule, environment)
 

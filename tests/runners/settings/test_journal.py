@@ -77,9 +77,7 @@ def content(journal: Journal) -> dict[str, Any]:
     return found
 
 
-def test_everybody_may_read_it_and_only_its_owner_write_whatever_the_umask(
-    tmp_path: Path,
-) -> None:
+def test_everybody_may_read_it_and_only_its_owner_write_whatever_the_umask(tmp_path: Path) -> None:
     before = os.umask(0)
     try:
         journal = written(tmp_path)

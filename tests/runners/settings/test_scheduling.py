@@ -233,11 +233,7 @@ def test_without_sched_ext_the_kernels_own_scheduler_is_in_force(root: Path) -> 
     ],
 )
 def test_root_starts_nothing_of_the_user_who_called_sudo(
-    root: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    command_line: str,
-    expected: str,
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command_line: str, expected: str
 ) -> None:
     monkeypatch.setattr("pinstudy.runners.settings.node_settings.invoking_uid", lambda: 1000)
     (tmp_path / "schedulers/scx_lavd").chmod(0o777)

@@ -225,9 +225,7 @@ def test_compressed_modules_are_decompressed(tmp_path: Path, suffix: str) -> Non
     assert all(text == module(name, *NEEDED_BY[name]) for name, text in found.items())
 
 
-def test_modules_are_found_by_name_and_not_loaded_where_the_kernel_has_them(
-    tmp_path: Path,
-) -> None:
+def test_modules_are_found_by_name_and_not_loaded_where_the_kernel_has_them(tmp_path: Path) -> None:
     tree = module_tree(
         tmp_path,
         {
