@@ -309,7 +309,7 @@ def _most_at_work(threads: Iterable[ThreadTrace], elapsed_s: float) -> list[Thre
         most_at_a_time(thread for thread in lasting if thread.pid == pid) for pid in processes
     ]
     if len(groups) > 1 or len(lasting) < len(everyone):
-        groups.append(_together_for(everyone, NEGLIGIBLE_SHARE * elapsed_s))
+        groups.append(_together_for(everyone, elapsed_s))
     return max(groups, key=len, default=[])
 
 
@@ -323,16 +323,21 @@ def surplus_team(threads: Iterable[ThreadTrace], expected: Expected, elapsed_s: 
     if expected.binding == "pin" and not expected.free_agents:
         return 0
     team = without_helpers(busy_threads(threads), replace(expected, free_agents=0))
-    many = len(_together_for(team, NEGLIGIBLE_SHARE * elapsed_s))
+    many = len(_together_for(team, elapsed_s))
     return many if many > expected.threads else 0
 
 
-def _together_for(threads: Sequence[ThreadTrace], seconds: float) -> list[ThreadTrace]:
-    """Return a group of the largest size that was runnable together for longer than `seconds`.
+def _together_for(threads: Sequence[ThreadTrace], elapsed_s: float) -> list[ThreadTrace]:
+    """Return a group of the largest size that was runnable together for over 5 % of the run.
 
     On a busy node a shell may long be runnable that only waits for a CPU to wait for its child in.
-    So all of these threads but the busiest must also have used more CPU time than that.
+    So all of these threads but the busiest must also have used more than 5 % of the CPU time of
+    all, and than a moment. 5 % of the run can be more than they get where they wait for others for
+    most of it, and two workers on one CPU would be taken for one. A single look may be at a start.
     """
+    seconds = NEGLIGIBLE_SHARE * elapsed_s
+    all_s = sum(thread.cpu_s for thread in threads)
+    least_s = min(seconds, max(BRIEF_S, NEGLIGIBLE_SHARE * all_s))
     runnable = defaultdict(list)
     for thread in threads:
         for look in thread.runnable:
@@ -341,10 +346,12 @@ def _together_for(threads: Sequence[ThreadTrace], seconds: float) -> list[Thread
                 runnable[look].append(thread)
     together_s = 0.0
     used_s: dict[int, float] = {}
-    for look, group in sorted(runnable.items(), key=lambda item: len(item[1]), reverse=True):
+    fullest = sorted(runnable.items(), key=lambda item: len(item[1]), reverse=True)
+    for number, (look, group) in enumerate(fullest, 1):
         used_s |= {id(thread): thread.cpu_s for thread in group}
         together_s += min(thread.runnable[look] for thread in group)
-        if min(together_s, sum(used_s.values()) - max(used_s.values())) > seconds:
+        others_s = sum(used_s.values()) - max(used_s.values())
+        if number > 1 and together_s > seconds and others_s > least_s:
             return group
     return []
 

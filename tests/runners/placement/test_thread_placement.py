@@ -334,6 +334,15 @@ def test_a_shell_that_waits_for_a_cpu_works_beside_none_of_its_children() -> Non
     assert found.verdict != "violated"
 
 
+def test_processes_that_others_keep_from_their_cpu_still_share_it() -> None:
+    # A third of a second each, of twenty: the rest of the time they wait for the same CPU.
+    workers = [steady(pid, (1,), 1, cpu_s=0.33, pid=pid, life=(1, 20)) for pid in (100, 200)]
+    for worker in workers:
+        worker.runnable = looks(*range(1, 21), each_s=1.0)
+    found = prove(Samples(workers, 20, 20.0, unmet=0), Expected("pin", (0, 1), 2))
+    assert found == Proof("violated", "threads 100 and 200 were both pinned to CPU 1")
+
+
 def test_of_many_processes_as_many_count_as_were_runnable_together_for_long() -> None:
     # All four for a moment, three for a fifth of the run, two for all of it.
     lasts = {100: 101, 101: 101, 102: 21, 103: 1}
