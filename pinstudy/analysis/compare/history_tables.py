@@ -62,7 +62,7 @@ def _change_table(history: ResultsHistory) -> Table:
     if not found:
         counts = plural(len(history.series), "case"), plural(len(history.entries), "result")
         none = words.NO_CHANGE_POINT.format(cases=counts[0], results=counts[1])
-        return Table(caption, (Column("change points", right=False),), ((none,),), of_all)
+        return Table(caption, (Column("outcome", right=False),), ((none,),), of_all)
     return Table(caption, _CHANGES, cells, (*notes.listed(), *of_all))
 
 

@@ -198,7 +198,7 @@ _NEEDED = (
     "case_id", "status", *(key for key in TABLE_KEYS if key not in OPTIONAL_KEYS), *ROW_KEYS,
 )  # fmt: skip
 _WHOLE = frozenset(_COUNTS).intersection(_NEEDED)
-UNSEEN_TASKS = "tasks that were not seen, of another container or short ones"
+UNSEEN_TASKS = "unseen tasks, of another container or short ones"
 
 
 class FrameBuilder:

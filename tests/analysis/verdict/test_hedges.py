@@ -511,7 +511,7 @@ BUSY = {
     "foreign_tasks": [{"command": "python", "cpu_s": 0.21}, {"command": "sshd", "cpu_s": 0.05}],
 }
 QUIET = {"cpus": "0-1", "user_s": 1.0, "system_s": 0.0}
-UNSEEN = "tasks that were not seen, of another container or short ones"
+UNSEEN = "unseen tasks, of another container or short ones"
 
 
 LITTLE = [{"command": "python", "cpu_s": 0.01}]
