@@ -135,7 +135,10 @@ def cards_section(folder: Path, into: Path) -> str:
         write_report(source, into / "cards" / name)
         facts = "; ".join(value for _, value in sheet_rows(node)) if node else "an unknown node"
         drawn = draw_comparisons(results, analyze(results), TIME)
-        shown = _picture(drawn, into, f"cards/{name}") if isinstance(drawn, Drawing) else ""
+        if isinstance(drawn, Drawing):
+            shown = _picture(drawn, into, f"cards/{name}")
+        else:
+            shown = f"{drawn.title}: n/a, because {escaped(drawn.reason)}\n\n"
         page += (
             f"#### {name}\n\n{escaped(facts)}; {escaped(_proved(results.card))}. "
             f"[Its report](cards/{name}/report.html).\n\n{shown}"
