@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -76,7 +77,10 @@ def test_without_a_study_in_the_virtual_node_it_says_how_to_make_one(folder: Pat
 
 def test_results_of_this_node_are_shown_with_their_experiments(tmp_path: Path) -> None:
     made = make_demo(tmp_path / "results/demo/here")
-    page = make(tmp_path / "gallery", tmp_path / "nothing", tmp_path / "results")
+    card = tmp_path / "cards" / "bakhvalov-2024.json"
+    card.parent.mkdir()
+    shutil.copy(ROOT / "cards" / card.name, card)
+    page = make(tmp_path / "gallery", tmp_path / "no", tmp_path / "results", card.parent)
 
     part = page.split("## Measured where this site was built\n")[1].split("\n## ")[0]
     assert f"bin/pinstudy figures {made} " in part

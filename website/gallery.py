@@ -159,7 +159,12 @@ def _command(name: str, source: str, options: str) -> str:
     return f"```sh\nbin/pinstudy {name} {source} {options}\n```\n\n"
 
 
-def make(into: Path = INTO, virtual_node: Path = VIRTUAL_NODE, results: Path = RESULTS) -> str:
+def make(
+    into: Path = INTO,
+    virtual_node: Path = VIRTUAL_NODE,
+    results: Path = RESULTS,
+    cards: Path = CARDS,
+) -> str:
     """Write the gallery anew, and return its page."""
     shutil.rmtree(into, ignore_errors=True)
     published, names = section(PUBLICATION, into, "published")
@@ -168,7 +173,7 @@ def make(into: Path = INTO, virtual_node: Path = VIRTUAL_NODE, results: Path = R
     measured = _sections([results / study for study in _STUDIES], into, figures)
     page = (
         f"{_HEAD}{kinds_table(figures)}## {PUBLICATION}\n\nPublished means and deviations.\n\n"
-        f"{published}## Cards\n\n{cards_section(CARDS, into)}"
+        f"{published}## Cards\n\n{cards_section(cards, into)}"
         f"## Measured where this site was built\n\n{measured or _NO_RESULTS}"
         f"## A study in the virtual node\n\n{emulated or _NO_VIRTUAL_NODE}"
     )
