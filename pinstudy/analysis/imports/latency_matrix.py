@@ -29,7 +29,7 @@ from pinstudy.runners.records.latency_file import (
 )
 
 EXPECTED = "the CSV of `core-to-core-latency --csv`: ns, a row and a column a CPU, no header"
-NO_TOPOLOGY = "a matrix does not tell it"
+_NOT_TOLD = "a matrix does not tell it"
 _EMPTY = "not in the imported matrix"
 _NUMBER = re.compile(r"\d{1,10}(?:\.\d{0,30})?(?:[eE][+-]?\d{1,2})?", re.ASCII)
 # As the latency file has them.
@@ -146,7 +146,7 @@ def latency_file(
         plan=GIVEN if left_out else ALL,
         pairs_of_node=comb(len(cpus), 2),
         topology=topology_table(topology or bare_topology(cpus, kinds)),
-        unavailable={"method": NO_TOPOLOGY} | ({} if topology else {"topology": NO_TOPOLOGY}),
+        unavailable={"method": _NOT_TOLD} | ({} if topology else {"topology": _NOT_TOLD}),
         pairs=pairs,
         left_out=left_out,
     )

@@ -6,7 +6,8 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
+
+from pinstudy.analysis.statistics.sample import Array
 
 # So many times as far as the farthest pair inside is the nearest CPU outside, at least. 37 public
 # matrices of core-to-core-latency show the siblings, third-level caches and packages that they
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 NEARER = 1.25
 
 
-def groups_shown(cpus: Sequence[int], ns: NDArray[np.float64]) -> tuple[tuple[int, ...], ...]:
+def groups_shown(cpus: Sequence[int], ns: Array) -> tuple[tuple[int, ...], ...]:
     """Return groups of CPUs that are all NEARER to each other than to any other; smaller first.
 
     `ns` is symmetric, NaN where not measured; such a pair is in no group, and a group of which no

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,6 +13,9 @@ from pinstudy.base.errors import UserError
 from pinstudy.base.text import first_of, unknown_word
 from pinstudy.cli.options import JSON, ONE_RESULTS, OUTPUT, file_option
 from pinstudy.cli.output import print_json, say
+
+if TYPE_CHECKING:
+    from pinstudy.analysis.figures.drawing import NotDrawn
 
 # TeX's point: what \the\columnwidth tells.
 _PER_INCH = {"mm": 25.4, "cm": 2.54, "in": 1.0, "pt": 72.27}
@@ -68,8 +72,9 @@ def width_in_inches(
     return inches
 
 
-def _not_drawn(names: Sequence[str], title: str, reason: str) -> str:
-    return f"not drawn: {first_of(names, _MOST_NAMES, ', ')} ({title}): {reason}"
+def _not_drawn(alike: Sequence[NotDrawn]) -> str:
+    names = first_of([figure.name for figure in alike], _MOST_NAMES, ", ")
+    return f"not drawn: {names} ({alike[0].title}): {alike[0].reason}"
 
 
 @click.command("figures")
@@ -119,6 +124,7 @@ def figures_command(
     """
     from pinstudy.analysis.figures.drawing import NotDrawn
     from pinstudy.analysis.figures.gallery import Options, write_figures
+    from pinstudy.analysis.results.case import grouped
     from pinstudy.analysis.results.sources import folders_for
 
     options = Options(formats, only, width, title, labels)
@@ -127,13 +133,10 @@ def figures_command(
         found = write_figures(source, folder, options)
         files = [str(path) for path in found.files]
         missing = [figure for figure in found.figures if isinstance(figure, NotDrawn)]
-        texts = [_not_drawn([figure.name], figure.title, figure.reason) for figure in missing]
+        texts = [_not_drawn([figure]) for figure in missing]
         written.append({"results": source, "files": files, "not_drawn": texts})
-        names: dict[tuple[str, str], list[str]] = {}
-        for figure in missing:
-            names.setdefault((figure.title, figure.reason), []).append(figure.name)
-        grouped = (_not_drawn(alike, *why) for why, alike in names.items())
-        for line in () if as_json else [*(f"written: {file}" for file in files), *grouped]:
+        few = map(_not_drawn, grouped(missing, lambda figure: (figure.title, figure.reason)))
+        for line in () if as_json else [*(f"written: {file}" for file in files), *few]:
             say(line)
     if as_json:
         print_json(written)
