@@ -23,9 +23,10 @@ trap 'exit 130' INT
 # Failed tests with the first lines of the reasons; tests/conftest.py appends to it.
 export PINSTUDY_FAILED_TESTS=$logs/failed
 
-# Most tests wait half of their time: for a program that sleeps, for a process that starts. More than
-# 8 workers would start too many programs of a node with many CPUs at once.
-workers=$(($(nproc) * 3))
+# Most tests wait half of their time: for a program that sleeps, for a process that starts. Programs
+# that work until they were looked at work for longer where more than two tests share a CPU. More
+# than 8 workers would start too many programs of a node with many CPUs at once.
+workers=$(($(nproc) * 2))
 ((workers <= 8)) || workers=8
 
 # Temporary files in memory, where programs may start there: to make files on a disk, and to wait until

@@ -184,11 +184,11 @@ int main(void) {
   work_until(0.1, enough);
 }
 """
-# A parent that waits for twelve working processes, each in its own session.
+# A parent that waits for four working processes, each in its own session.
 PROCESSES = """\
 #include "work.h"
 int main(void) {
-  for (int i = 0; i < 12; i++)
+  for (int i = 0; i < 4; i++)
     if (!fork()) {
       setsid();
       for (int k = 0; k < 4; k++) work(0.02);
@@ -254,7 +254,7 @@ def test_several_processes_are_refused_after_one_run_and_again(tmp_path: Path) -
             done.stderr.rstrip(),
         )
         assert len(records(tmp_path)) == 1
-    helpers = ("--threads", "1", "--runs", "10", "--helpers", "12")
+    helpers = ("--threads", "1", "--runs", "10", "--helpers", "4")
     _, advice = search(tmp_path, PROCESSES, "--json", *helpers)
     assert advice["reference"]["threads"] == 1
     assert advice["command"].endswith(str(tmp_path / "program"))
