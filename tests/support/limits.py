@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import resource
+import sys
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 
@@ -40,10 +41,20 @@ def before_all_others() -> Iterator[None]:
 def no_more_files(but: int = 0) -> Iterator[None]:
     """Let this process open only `but` more files in the context."""
     free = [os.dup(0) for _ in range(but + 1)]
-    for descriptor in free:
-        os.close(descriptor)
-    with _limited(resource.RLIMIT_NOFILE, max(free)):
-        yield
+    _close(free)
+    try:
+        with _limited(resource.RLIMIT_NOFILE, max(free)):
+            yield
+    finally:
+        # Popen that may open no more files leaves its pipes open there (CPython's issue 87474).
+        if sys.version_info < (3, 11, 4):
+            _close(free)
+
+
+def _close(descriptors: Collection[int]) -> None:
+    for descriptor in descriptors:
+        with suppress(OSError):
+            os.close(descriptor)
 
 
 @contextmanager
