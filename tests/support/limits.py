@@ -68,8 +68,7 @@ def many_open_files() -> Iterator[None]:
         try:
             yield
         finally:
-            for number in opened:
-                os.close(number)
+            _close(opened)
 
 
 @contextmanager
