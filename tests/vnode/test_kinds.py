@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -41,13 +42,18 @@ def test_tables_and_verdict_tell_which_kind_is_faster_and_what_a_mixed_team_cost
     for repetitions in range(STEP, MOST_REPETITIONS + 1, STEP):
         packed = _measured(node, repetitions)
         compared = _compared(packed, tmp_path / str(repetitions))
-        outcomes = {slower: compared[slower].get("time_outcome") for slower in SLOWER}
+        outcomes = {slower: compared.get(slower, {}).get("time_outcome") for slower in SLOWER}
+        unproved = _unproved(node)
+        # A case that lost more runs is not compared.
+        usable = max(unproved.values(), default=0) <= repetitions / 10
         rows = json.loads(read_on_host(packed, tmp_path / str(repetitions), "tables", "--json"))
         # The host's other load makes a run slower, never faster: the fastest had the least of it.
         time_s = {(row["mapping"], row["schedule"]): row["elapsed_min_s"] for row in rows}
         mean_s = (time_s["pcores-set", "static"] + time_s["ecores-set", "static"]) / 2
-        if "undecided" not in outcomes.values() and time_s["one-of-each", "static"] > 1.1 * mean_s:
+        decided = usable and "undecided" not in outcomes.values()
+        if decided and time_s["one-of-each", "static"] > 1.1 * mean_s:
             break
+    assert usable, unproved
     for schedule in ("static", "dynamic"):
         # Five times by the quota alone; load that never pauses slows the P-CPUs down in all runs.
         assert time_s["ecores-set", schedule] > 1.5 * time_s["pcores-set", schedule]
@@ -72,7 +78,6 @@ def _measured(node: VirtualNode, repetitions: int) -> bytes:
     with without_pandas(node):
         ended = pinstudy(node, *study("kinds"), "--repetitions", str(repetitions))
     assert ended.status == 0, ended
-    assert _unproved(node) == [], "no more than a tenth of a case's runs may lack the proof"
     return packed_results(node, "kinds")
 
 
@@ -88,10 +93,10 @@ def _compared(packed: bytes, folder: Path) -> dict[Case, dict[str, Any]]:
     }
 
 
-def _unproved(node: VirtualNode) -> list[tuple[str, ...]]:
-    """Return mapping, schedule and reason of each run whose placement is not proved."""
-    return [
-        (run["mapping"], run["schedule"], run["unavailable"].get("placement") or run["reason"])
+def _unproved(node: VirtualNode) -> Counter[Case]:
+    """Return the number of runs of each case whose placement is not proved."""
+    return Counter(
+        (run["mapping"], run["schedule"])
         for run in records(node, "kinds")
         if run["placement"]["verdict"] != "proved"
-    ]
+    )
