@@ -11,7 +11,7 @@ mount -t proc proc "$layers/root/proc"
 mount --bind /dev "$layers/root/dev"
 mount -t tmpfs -o mode=1777 tmpfs "$layers/root/tmp"
 mkdir -p "$layers/root/tmp/checkout"
-cp -r "$1/tools" "$layers/root/tmp/checkout"
+(cd "$1" && cp -r --parents tools apps/originals/obtain.sh vnode/images.sh "$layers/root/tmp/checkout")
 # shellcheck disable=SC2016
 exec chroot "$layers/root" bash -c '
 cd /tmp/checkout
