@@ -91,7 +91,7 @@ def _listed(by_name: dict[str, Any]) -> tuple[Any, ...]:
 class Build:
     """A build of an app."""
 
-    expected: ClassVar = "a program and its runtime"
+    expected: ClassVar[str] = "a program and its runtime"
 
     name: str
     program: Annotated[str, text("a program's name or path")]
@@ -112,7 +112,7 @@ class Build:
 class Size:
     """A problem size; `expect` has both ends of the range in which each metric must be."""
 
-    expected: ClassVar = "the size's arguments"
+    expected: ClassVar[str] = "the size's arguments"
 
     name: str
     arguments: Annotated[tuple[str, ...], command_line("the size's arguments, such as -s 10")]
@@ -139,7 +139,7 @@ class Size:
 class Metric:
     """A number that the program prints."""
 
-    expected: ClassVar = "a pattern and a unit"
+    expected: ClassVar[str] = "a pattern and a unit"
 
     name: str
     pattern: Annotated[str, regex(picks=True)]
@@ -157,7 +157,7 @@ class Metric:
 class Check:
     """How a run proves its result."""
 
-    expected: ClassVar = "a table with the keys failed_status, pattern, stream, command"
+    expected: ClassVar[str] = "a table with the keys failed_status, pattern, stream, command"
 
     failed_status: Annotated[int, count("an exit status", 1, 255)] | None = None
     """the exit status of a failed check of its own"""
@@ -182,7 +182,7 @@ class Check:
 class OwnPlacement:
     """The arguments that pass its threads' CPUs to a program; empty where it takes none."""
 
-    expected: ClassVar = "a table with the keys pin and expect"
+    expected: ClassVar[str] = "a table with the keys pin and expect"
 
     pin: Annotated[
         tuple[str, ...],
@@ -213,7 +213,7 @@ class App:
     `limit_s` is in seconds. `source` is its file as it was read.
     """
 
-    expected: ClassVar = "an app, written out"
+    expected: ClassVar[str] = "an app, written out"
 
     name: Annotated[str, label("the app's name")]
     """its name, which is that of its file"""

@@ -97,7 +97,7 @@ WITHIN_THE_RUN = tuple(known.name for known in KNOWN if known.within_the_run)
 class Mapping:
     """Which CPUs x how tightly x by what; `mechanism` is None for the default one."""
 
-    expected: ClassVar = "a mapping with the keys selection and binding"
+    expected: ClassVar[str] = "a mapping with the keys selection and binding"
 
     name: Annotated[str, label("a mapping's name")]
     """its name in tables"""

@@ -43,7 +43,7 @@ class Decide:
     doubled since.
     """
 
-    expected: ClassVar = "a table with the keys first, max, time_budget"
+    expected: ClassVar[str] = "a table with the keys first, max, time_budget"
 
     first: Annotated[
         int,
@@ -125,7 +125,7 @@ class Repetitions:
 class UntilDecided:
     """Repetitions until comparisons are decided."""
 
-    expected: ClassVar = "a table with the key decide"
+    expected: ClassVar[str] = "a table with the key decide"
 
     decide: Decide
     """when results are looked at, and how long"""

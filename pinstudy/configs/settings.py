@@ -159,7 +159,7 @@ _CacheAware = Annotated[str, _switch("cache-aware scheduling")]
 class SettingFactors:
     """The values of each setting that a study asks for; None where it takes what is in force."""
 
-    expected: ClassVar = "a table from settings to their values"
+    expected: ClassVar[str] = "a table from settings to their values"
 
     governor: tuple[Governor, ...] | None = None
     """governors a case is to run under"""

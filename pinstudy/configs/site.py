@@ -116,7 +116,7 @@ def _cpus(text: str) -> tuple[int, ...]:
 class _ByCommand:
     """Who sets something: the word `by`, or a command, for which the table must have `set`."""
 
-    expected: ClassVar = "a table with the command that sets them"
+    expected: ClassVar[str] = "a table with the command that sets them"
     what: ClassVar[str]
 
     @classmethod
@@ -133,7 +133,7 @@ class GovernorRule(_ByCommand):
     In the command `{governor}` and `{cpus}` are replaced.
     """
 
-    what: ClassVar = "a governor"
+    what: ClassVar[str] = "a governor"
     by: Annotated[str, NO_KEY] = "pinstudy"
     set: Annotated[
         tuple[str, ...],
@@ -151,7 +151,7 @@ class SchedulerRule(_ByCommand):
     In the command `{scheduler}` is replaced by what a study asks for, `kernel` for none.
     """
 
-    what: ClassVar = "a scheduler"
+    what: ClassVar[str] = "a scheduler"
     by: Annotated[str, NO_KEY] = "pinstudy"
     set: Annotated[
         tuple[str, ...],
@@ -168,7 +168,7 @@ class SchedulerRule(_ByCommand):
 class OutputPatterns:
     """What the commands of a batch system print."""
 
-    expected: ClassVar = "a table with the patterns job, pending, running and ended"
+    expected: ClassVar[str] = "a table with the patterns job, pending, running and ended"
     job: Annotated[str, regex(picks=False)]
     """the job's id, printed by `submit`: the first group, or all that matches"""
     pending: Annotated[str, regex(picks=False)]
@@ -205,7 +205,7 @@ MeterName = Annotated[
 class EnergyRule:
     """Which meter tells the energy at a site: one that nodes show, by its name, or a command."""
 
-    expected: ClassVar = "a table with a meter, or with a command, its unit, scope and update"
+    expected: ClassVar[str] = "a table with a meter, or with a command, its unit, scope and update"
     meter: MeterName | None = None
     """the [meter](energy-meters.md) to use, by its name"""
     command: Annotated[
@@ -252,7 +252,7 @@ _JOBS_ID = "the job's id"
 class SystemCommands:
     """A batch system by its commands, which are lists of arguments; no shell reads them."""
 
-    expected: ClassVar = "a table with the commands submit, poll and cancel, and patterns"
+    expected: ClassVar[str] = "a table with the commands submit, poll and cancel, and patterns"
     submit: Annotated[
         tuple[str, ...],
         _command("a command such as [qsub, '{script}']", SCRIPT, "the script's path"),

@@ -122,7 +122,7 @@ class TemperatureGate:
     After `limit_s` seconds the run is made all the same.
     """
 
-    expected: ClassVar = "a gate with the keys within and limit"
+    expected: ClassVar[str] = "a gate with the keys within and limit"
 
     within_k: Annotated[
         float,
@@ -142,7 +142,7 @@ class PowerGate:
     After `limit_s` seconds the run is made all the same.
     """
 
-    expected: ClassVar = "a gate with the keys below and limit"
+    expected: ClassVar[str] = "a gate with the keys below and limit"
 
     below_w: Annotated[
         float,
@@ -173,7 +173,7 @@ class IdlePower:
     With `every`, again after that many runs under it; each attempt measures anew.
     """
 
-    expected: ClassVar = "idle power with the keys duration and every"
+    expected: ClassVar[str] = "idle power with the keys duration and every"
 
     duration_s: Annotated[
         float,
@@ -191,7 +191,7 @@ def _idle_power(form: float | IdlePower) -> IdlePower:
 class Vm:
     """The guest that cases run in; cases with the same mapping of its CPUs share one boot."""
 
-    expected: ClassVar = "a guest with the keys cpus and memory"
+    expected: ClassVar[str] = "a guest with the keys cpus and memory"
 
     cpus: Annotated[int, count("how many virtual CPUs the guest has", 1, MAX_VCPUS)]
     memory_mib: Annotated[
@@ -209,7 +209,7 @@ class Spread:
     `features`; under split there are `workers`, on nodes that have the first of `features`.
     """
 
-    expected: ClassVar = "a table with the key site"
+    expected: ClassVar[str] = "a table with the key site"
 
     site: Annotated[str, text("the name or file of a site")]
     how: Annotated[str, word("way to spread a study", (PER_NODE, SPLIT)), called("spread")] = (
@@ -253,9 +253,9 @@ _NamedSize = Annotated[Size, written(text("the name of a size"))]
 class AppChoice:
     """What a study uses of one app; where a field is None, that of the study holds."""
 
-    expected: ClassVar = "an app with builds, sizes, threads"
+    expected: ClassVar[str] = "an app with builds, sizes, threads"
     # A dict, until the app and what it has by these names are looked up.
-    make: ClassVar = dict
+    make: ClassVar[type] = dict
 
     app: _AppOrName
     """name or file of an app, or the app itself"""
@@ -290,7 +290,7 @@ def _governors_twice(values: dict[str, Any], present: Collection[str]) -> Iterat
 class Exclusion:
     """A combination that a study leaves out: the cases that have a value of every key given."""
 
-    expected: ClassVar = "a table of keys, such as {apps: lu, mappings: ecores-pin}"
+    expected: ClassVar[str] = "a table of keys, such as {apps: lu, mappings: ecores-pin}"
 
     apps: tuple[Annotated[str, text("the name of an app")], ...] | None = None
     """names of apps"""
@@ -333,8 +333,8 @@ _EXCLUDED_BY = (
 class CoRunner:
     """An app that runs beside the measured program, again and again until that ends."""
 
-    expected: ClassVar = "a co-runner with app, build, size, threads, mapping"
-    make: ClassVar = dict
+    expected: ClassVar[str] = "a co-runner with app, build, size, threads, mapping"
+    make: ClassVar[type] = dict
 
     app: _AppOrName
     """name or file of an app, or the app itself"""
