@@ -51,8 +51,14 @@ def test_its_words_are_those_that_its_numbers_give(path: Path) -> None:
     assert said == found
 
 
+def rounded(path: Path) -> str:
+    """Return a card's text with nine digits: the last ones differ between versions of SciPy."""
+    text = path.read_text(encoding="utf-8")
+    return re.sub(r"\d+\.\d+(e-\d+)?", lambda number: f"{float(number[0]):.9g}", text)
+
+
 def test_the_publications_cards_are_as_make_cards_writes_them(tmp_path: Path) -> None:
     assert {path.stem for path in CARDS} >= set(names())
     for name in names():
         path, _ = write_card(f"published:{name}", tmp_path / f"{name}.json")
-        assert path.read_bytes() == (FOLDER / path.name).read_bytes()
+        assert rounded(path) == rounded(FOLDER / path.name)

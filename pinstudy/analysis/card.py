@@ -314,7 +314,8 @@ def _with_names(value: object) -> Any:  # noqa: ANN401 - whatever a case has
     if isinstance(value, str):
         return _name(value) if value else None
     if isinstance(value, (list, tuple)):
-        return tuple(map(_with_names, value))
+        # Left out if empty, as the default is: Python 3.10 may make another empty tuple.
+        return tuple(map(_with_names, value)) or ()
     return value
 
 
