@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -52,7 +53,7 @@ def test_its_words_are_those_that_its_numbers_give(path: Path) -> None:
 
 
 def rounded(path: Path) -> str:
-    """Return a card's text with nine digits: the last ones differ between versions of SciPy."""
+    """Return a card's text with nine digits of each number."""
     text = path.read_text(encoding="utf-8")
     return re.sub(r"\d+\.\d+(e-\d+)?", lambda number: f"{float(number[0]):.9g}", text)
 
@@ -61,4 +62,6 @@ def test_the_publications_cards_are_as_make_cards_writes_them(tmp_path: Path) ->
     assert {path.stem for path in CARDS} >= set(names())
     for name in names():
         path, _ = write_card(f"published:{name}", tmp_path / f"{name}.json")
-        assert rounded(path) == rounded(FOLDER / path.name)
+        # The last digits of SciPy 1.15, the newest for Python 3.10, are others.
+        read = Path.read_bytes if sys.version_info >= (3, 11) else rounded
+        assert read(path) == read(FOLDER / path.name)

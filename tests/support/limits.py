@@ -41,20 +41,17 @@ def before_all_others() -> Iterator[None]:
 def no_more_files(but: int = 0) -> Iterator[None]:
     """Let this process open only `but` more files in the context."""
     free = [os.dup(0) for _ in range(but + 1)]
-    _close(free)
+    for descriptor in free:
+        os.close(descriptor)
     try:
         with _limited(resource.RLIMIT_NOFILE, max(free)):
             yield
     finally:
         # Popen that may open no more files leaves its pipes open there (CPython's issue 87474).
         if sys.version_info < (3, 11, 4):
-            _close(free)
-
-
-def _close(descriptors: Collection[int]) -> None:
-    for descriptor in descriptors:
-        with suppress(OSError):
-            os.close(descriptor)
+            for descriptor in free:
+                with suppress(OSError):
+                    os.close(descriptor)
 
 
 @contextmanager
@@ -68,7 +65,8 @@ def many_open_files() -> Iterator[None]:
         try:
             yield
         finally:
-            _close(opened)
+            for number in opened:
+                os.close(number)
 
 
 @contextmanager
