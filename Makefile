@@ -66,7 +66,7 @@ test-slurm: ## Run the tests on a Slurm of their own, as root; options of pytest
 	@tools/setup.sh slurm
 	@.venv/bin/python -m pytest -m slurm $(or $(ARGS),$(call workers,4,loadfile) tests/slurm)
 
-test-faults: ## Disturb studies at hundreds of moments, as root: 40 min; options of pytest in ARGS=
+test-faults: ## Disturb studies at hundreds of moments, as root: 11 min; options of pytest in ARGS=
 	@tools/setup.sh test
 	@.venv/bin/python -m pytest -m faults $(or $(ARGS),$(call workers,4,worksteal) tests)
 
@@ -74,7 +74,7 @@ test-advise: ## Search simulated nodes hundreds of times: 5 min; options of pyte
 	@tools/setup.sh test
 	@.venv/bin/python -m pytest -m searches $(or $(ARGS),tests/runners/records/test_race_rates.py)
 
-test-simulations: ## Draw simulations as often as their claims need: 1 min; options of pytest in ARGS=
+test-simulations: ## Draw simulations as often as their claims need: 7 min; options of pytest in ARGS=
 	@tools/setup.sh test
 	@.venv/bin/python -m pytest -m simulations $(or $(ARGS),tests/analysis tests/runners/prove)
 
