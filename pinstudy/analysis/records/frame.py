@@ -167,8 +167,8 @@ _TEXTS = (
     "co_runner_alone", "priority", "power_supply",
 )  # fmt: skip
 _COUNTS = (
-    "table_number", "case_number", "repetition", "block", "order", "attempt", "threads",
-    *flat.COUNTS,
+    "table_number", "case_number", "repetition", "block", "order", "attempt", "submission",
+    "threads", *flat.COUNTS,
 )  # fmt: skip
 _FLAGS = ("warmup", "kinds_declared", "fixed_time", "no_schedule")
 _VERDICTS = tuple(

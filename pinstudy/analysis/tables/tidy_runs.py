@@ -58,7 +58,7 @@ COLUMNS = (
     RunColumns(("warmup", "repetition"), "`TRUE`: a warm-up run; number within the case"),
     RunColumns(
         ("block", "order", "attempt"),
-        "the pass over all cases; the position in the study; the start of pinstudy",
+        "the pass over all cases; the position in the plan; the start of pinstudy",
     ),
     RunColumns(("started_at",), "UTC, ISO 8601"),
     RunColumns(("status", "reason"), "[what became of the run](records.md), and why"),

@@ -170,7 +170,8 @@ def in_common_blocks(
     runs = [at[together] for at in runs]
     least = max(2, MIN_PAIRED * min(map(len, known)))
     orders = [case.order[at] for case, at in zip(cases, runs, strict=True)]
-    if len(runs[0]) < least or not _are_blocks(orders):
+    made_by = np.nan_to_num(np.fmax.reduce(attempts))[together]
+    if len(runs[0]) < least or not _are_blocks(orders, made_by):
         return None
     logs = [np.log(case.numbers[objective][at]) for case, at in zip(cases, runs, strict=True)]
     return logs, cases[0].unit[runs[0]]
@@ -226,14 +227,17 @@ def share_no_attempt(case: Values, baseline: Values) -> bool:
     return set(case.attempt).isdisjoint(baseline.attempt)
 
 
-def _are_blocks(orders: Sequence[Array]) -> bool:
-    """Return whether the runs of each block were made before those of the next one.
+def _are_blocks(orders: Sequence[Array], attempts: Array) -> bool:
+    """Return whether the runs of each block were made before those of its attempt's next one.
 
     They were not in a study that makes all runs of a case before the next case's, nor between boots
     of a guest: there a block's number does not mean that its runs shared the machine's state.
+    Attempts count their orders anew where they repeat some cases, or divide a study.
     """
-    first, last = np.minimum.reduce(orders), np.maximum.reduce(orders)
-    return bool(np.all(last[:-1] < first[1:]))
+    by_attempt = np.argsort(attempts, kind="stable")
+    first, last = (made.reduce(orders)[by_attempt] for made in (np.minimum, np.maximum))
+    goes_on = attempts[by_attempt][1:] == attempts[by_attempt][:-1]
+    return bool(np.all((last[:-1] < first[1:]) | ~goes_on))
 
 
 def by_objective(values: Values) -> Iterator[tuple[Objective, Array]]:
@@ -280,16 +284,17 @@ def interim_analysis_of(frame: pd.DataFrame) -> int:
     The end of an attempt counts as a look if every case then had the same repetitions from the
     first on and a later attempt made more. A study that was killed within a block was not looked
     at: its continuation does not depend on its results. Nor was a study whose blocks several
-    workers divide, until all of them had ended.
+    workers divide, until all of a submission had ended, of which each worker is an attempt.
     """
     runs = frame[~frame["warmup"] & ~frame["status"].isin([INTERRUPTED, SKIPPED])]
     runs = runs[runs["attempt"].notna() & runs["repetition"].notna()]
     if runs.empty:
         return 1
-    by_case = runs.groupby(["attempt", "case_id"], observed=True).size()
+    start = runs["submission"].fillna(runs["attempt"]).rename("start")
+    by_case = runs.groupby([start, "case_id"], observed=True).size()
     # A frame has each repetition once, so that as many as the largest number are all of them.
     fewest = by_case.unstack("case_id", fill_value=0).cumsum().min(axis=1)
-    last = runs.groupby("attempt")["repetition"].max().cummax()
+    last = runs.groupby(start)["repetition"].max().cummax()
     complete = last[(fewest == last) & (last < last.iloc[-1])]
     return 1 + int(complete.nunique())
 

@@ -169,6 +169,7 @@ class WorkerSession:
             folder=target,
             blocks=frozenset(worker.blocks) if pool else None,
             pool=pool,
+            submission=submission.number if pool else 0,
             # Numbered over all nodes of the pool: runs are paired by their attempt's number.
             attempt=self._fence.claim_next(f"{pool}-attempt") if pool else None,
             may_start=self._may_start,

@@ -31,7 +31,7 @@ BLOCKS_OF_A_BOOT = 2
 
 
 class PlannedRun(NamedTuple):
-    """One run to be made: `order` counts from 0 over the study, `repetition` from 1 in its case.
+    """One run to be made: `order` counts from 0 over the plan, `repetition` from 1 in its case.
 
     Warm-up runs come before block 1 and have block 0.
     """

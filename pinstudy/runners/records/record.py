@@ -184,7 +184,7 @@ class Identity(Struct, kw_only=True):
     """number of the table, and of the row in it (`#1` …), left-out cases counted"""
     case_number: FromOne | None = None
     repetition: FromOne | None = None
-    """within the case, from 1; pass over all cases (warm-up: 0); position in the study"""
+    """within the case, from 1; pass over all cases (warm-up: 0); position in the plan"""
     block: Whole | None = None
     order: Whole | None = None
     repetition_rule: Object | None = None
@@ -217,8 +217,9 @@ class Identity(Struct, kw_only=True):
     node: str | None = None
     """`virtual` in the [virtual node](../vnode/README.md): a model's numbers"""
     pool: str | None = None
-    """`split-<site>` if [interchangeable nodes](batch.md) divide the study; `attempt` counts
-    over them"""
+    """`split-<site>` if [interchangeable nodes](batch.md) divide the study; the submission; `attempt`
+    counts over them"""
+    submission: Whole | None = None
     kinds_declared: bool | None = False
     """`--kinds` declared the core kinds"""
     program_uid: Whole | None = None

@@ -60,11 +60,12 @@ class Assignment:
     `folder` is where results go, None for the node's own; a user names it by `folder_option`.
     `blocks` are the repetitions to make, None for all. `again` says how many more runs to make of
     which cases alone, None where all cases are run as often as the study says. `pool` names the
-    interchangeable nodes that divide a study; empty when one node makes all of it. `attempt` is the
-    number of the shard, None for the node's next one. `may_start` is called before each run with
-    its expected seconds, None when unknown, and raises StoppedError when the run must not start. A
-    session waits up to `wait_for_node_s` seconds for the node's lock, and calls `waiting` with who
-    has it. `fenced` returns why records are no longer accepted; empty as long as they are.
+    interchangeable nodes that divide a study; empty when one node makes all of it. `submission` is
+    the number of theirs, else 0. `attempt` is the number of the shard, None for the node's next
+    one. `may_start` is called before each run with its expected seconds, None when unknown, and
+    raises StoppedError when the run must not start. A session waits up to `wait_for_node_s` seconds
+    for the node's lock, and calls `waiting` with who has it. `fenced` returns why records are no
+    longer accepted; empty as long as they are.
     """
 
     folder: Path | None = None
@@ -72,6 +73,7 @@ class Assignment:
     blocks: frozenset[int] | None = None
     again: MoreRuns | None = None
     pool: str = ""
+    submission: int = 0
     attempt: int | None = None
     may_start: Callable[[float | None], None] = lambda _: None
     fenced: Callable[[], str] = str

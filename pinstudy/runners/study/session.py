@@ -268,6 +268,7 @@ class Session:
             "node": node.facts.get("node"),
             "repetition_rule": repetition_rule(self.summary.plan),
             "pool": self.assignment.pool,
+            "submission": self.assignment.submission,
             "program_uid": invoking_uid(),
             "priority": inherited_priority(),
             # A batch system runs other studies.

@@ -327,6 +327,24 @@ def continued(study: Study, **fields: Any) -> list[Record]:  # noqa: ANN401
 
 
 @pytest.mark.parametrize(
+    "divided",
+    [(range(1, 11), range(11, 21)), (range(1, 21, 2), range(2, 21, 2))],
+    ids=["repeated", "divided among workers"],
+)
+def test_attempts_that_count_their_orders_anew_have_their_pairs(divided: tuple[range, ...]) -> None:
+    runs = {(run["mapping"], run["repetition"]): run for run in PIN.records()}
+    difference = compared(
+        judged(
+            runs[planned.case_id, planned.repetition] | {"attempt": attempt, "order": planned.order}
+            for attempt, blocks in enumerate(divided, 1)
+            for planned in plan_order(list(PIN.time), 20, 1, "balanced", 5, blocks)
+            if not planned.warmup
+        )
+    ).difference
+    assert (difference.paired, difference.n) == (True, 20)
+
+
+@pytest.mark.parametrize(
     ("fields", "units"),
     [({}, 1), ({"boot_id": "c"}, 2), ({"started_at": "2025-03-02T12:00:00Z"}, 2)],
     ids=["continued at once", "another boot", "another day"],
@@ -370,15 +388,16 @@ def test_a_study_that_went_on_after_all_its_repetitions_is_at_its_second_look() 
     assert judged(killed_within_a_block).look == Look(1)
 
 
-@pytest.mark.parametrize("workers", [2, 3, 4])
+@pytest.mark.parametrize("workers", [2, 3, 4, 20])
 def test_workers_that_divide_a_study_are_no_looks_at_it(workers: int) -> None:
     # As `submit` divides it: blocks in turn, and each worker's runs are an attempt of their own.
-    def attempt(repetition: int) -> int:
-        return 1 + repetition % workers + (workers if repetition > 20 else 0)
+    def fields(repetition: int) -> Record:
+        submission = 1 + (repetition > 20)
+        attempt = (submission - 1) * workers + 1 + (repetition - 1) % workers
+        return {"attempt": attempt, "submission": submission, "pool": "split-there"}
 
     records = [
-        run | {"attempt": attempt(run["repetition"]), "pool": "split-there"}
-        for run in Study(PIN.time, repetitions=30).records()
+        run | fields(run["repetition"]) for run in Study(PIN.time, repetitions=30).records()
     ]
     assert judged(run for run in records if run["repetition"] <= 20).look == Look(1)
     twice = judged(records)
