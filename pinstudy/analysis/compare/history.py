@@ -31,6 +31,7 @@ from pinstudy.analysis.compare.matching import (
     differences_of_settings,
 )
 from pinstudy.analysis.objectives import Objective
+from pinstudy.analysis.records.keys import CaseKey
 from pinstudy.analysis.results.sources import Results, has_results, open_results, sources_below
 from pinstudy.analysis.statistics.changepoints import (
     ChangePoint,
@@ -70,10 +71,29 @@ class Entry:
             for case in table.cases
         }
 
+    @cached_property
+    def _left_out(self) -> Mapping[tuple[object, ...], CaseFinding]:
+        return {
+            _row_of(case.summary.key): case
+            for _, case in self.cases.values()
+            if case.summary.was_skipped
+        }
+
+    def case(self, key: CaseKey) -> CaseFinding | None:
+        """Return the case; where the node left its row out, which has another case_id, the row."""
+        _, case = self.cases.get(key.case_id, (None, None))
+        return case or self._left_out.get(_row_of(key))
+
     @property
     def runs(self) -> int:
         """How many runs are averaged."""
         return sum(case.summary.n or 0 for _, case in self.cases.values())
+
+
+def _row_of(key: CaseKey) -> tuple[object, ...]:
+    """Return what tells a row of a study from others, whatever the node made of it."""
+    of_table = key.table._replace(number=None), key.mpi, key.co_runner
+    return *of_table, key.full_mapping, key.governor, key.settings
 
 
 @dataclass(frozen=True)
@@ -102,12 +122,17 @@ class Series:
     label: str
     title: str
     app: str
-    case_id: str
+    key: CaseKey
     objective: Objective
     at: tuple[int, ...]
     samples: tuple[Sample, ...]
     absent: Mapping[int, str]
     changes: tuple[Change, ...] = ()
+
+    @property
+    def case_id(self) -> str:
+        """The case's."""
+        return self.key.case_id
 
     @property
     def logs(self) -> Array:
@@ -263,26 +288,26 @@ def _series(entries: Sequence[Entry], condition: Condition) -> Iterator[Series]:
     for entry in reversed(entries):
         newest = {**entry.cases, **newest}
     names = short_names([table.key for table, _ in newest.values()])
-    for name, (case_id, (table, case)) in zip(names, newest.items(), strict=True):
+    for name, (table, case) in zip(names, newest.values(), strict=True):
         for objective in condition.objectives_of(table):
             values: dict[int, Sample] = {}
             absent: dict[int, str] = {}
             for at, entry in enumerate(entries):
-                found = _value(entry, case_id, objective)
+                found = _value(entry, case.summary.key, objective)
                 if isinstance(found, Sample):
                     values[at] = found
                 else:
                     absent[at] = found
             if values:
                 yield Series(
-                    f"{name} {case.label}", case.label, table.title, table.key.app, case_id,
-                    objective, tuple(values), tuple(values.values()), absent,
+                    f"{name} {case.label}", case.label, table.title, table.key.app,
+                    case.summary.key, objective, tuple(values), tuple(values.values()), absent,
                 )  # fmt: skip
 
 
-def _value(entry: Entry, case_id: str, objective: Objective) -> Sample | str:
+def _value(entry: Entry, key: CaseKey, objective: Objective) -> Sample | str:
     """Return a case's values in one of the results, or why it has none that counts."""
-    _, case = entry.cases.get(case_id, (None, None))
+    case = entry.case(key)
     if case is None:
         return words.NO_SUCH_CASE
     if reason := case.summary.circumstances.skip_reason:
@@ -364,7 +389,7 @@ def judge_newest(condition: Condition, history: ResultsHistory) -> Judgement:
     }
     compared = compare_all(differences, condition.margin or MARGIN, lambda key: key[1])
     cases = []
-    for line in filter(lambda line: _is_judged(history, line.case_id), series):
+    for line in filter(lambda line: _is_judged(history, line.key), series):
         found = compared.get((line.case_id, line.objective))
         outcome = found.outcome if found else NOT_COMPARED
         difference = found.difference if found else None
@@ -374,10 +399,10 @@ def judge_newest(condition: Condition, history: ResultsHistory) -> Judgement:
     return Judgement(condition, _AGAINST, cases, notes)
 
 
-def _is_judged(history: ResultsHistory, case_id: str) -> bool:
+def _is_judged(history: ResultsHistory, key: CaseKey) -> bool:
     """Return whether a case belongs to the newest results, or is missing there.
 
     One that the node cannot run any more does not, nor one that the study lost earlier.
     """
-    before, newest = (entry.cases.get(case_id) for entry in history.entries[-2:])
-    return before is not None if newest is None else not newest[1].summary.was_skipped
+    before, newest = (entry.case(key) for entry in history.entries[-2:])
+    return before is not None if newest is None else not newest.summary.was_skipped
