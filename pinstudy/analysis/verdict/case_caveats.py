@@ -70,7 +70,8 @@ def why_not_compared(
 ) -> Iterator[Caveat]:
     """Yield why a case has no comparison with its baseline in an objective.
 
-    A baseline that can be compared has no reason.
+    A baseline that can be compared has no reason, nor has what is not to be compared: cases that
+    raced, times of a program that runs for a given time.
     """
     lost = case.lost_of(objective)
     if not lost.usable:
@@ -84,7 +85,8 @@ def why_not_compared(
     elif objective in case.unclear:
         yield from _unclear(case, objective)
     elif baseline is not None and baseline is not case and baseline.has_usable(objective):
-        yield _of(case, "no spread known")
+        if not all(compared.samples[objective].sd > 0 for compared in (case, baseline)):
+            yield _of(case, "no spread known")
 
 
 def _not_measured(case: CaseFinding, objective: Objective) -> Caveat:

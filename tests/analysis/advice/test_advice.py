@@ -421,6 +421,7 @@ def test_the_verdict_of_a_race_is_its_advice_and_compares_nothing_else(tmp_path:
     assert not any(table.decisions for table in findings.tables)
     # Means of cases that ended early are rough, as the advice says where it has the front.
     assert "Pareto front" not in as_text(findings)
+    assert "a spread needs two good runs" not in as_text(findings)
     assert any("the cases raced" in footnote for footnote in findings.footnotes)
 
 

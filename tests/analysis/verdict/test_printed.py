@@ -162,6 +162,7 @@ def test_a_program_with_a_fixed_time_is_compared_by_its_metric() -> None:
         (why,) = found.lacking
         assert (found.choice, why.code) == ("not compared", "fixed time")
         assert why.facts == {"compared_by": ("Gflop/s (rate)",)}
+    assert "a spread needs two good runs" not in as_text(findings)
     assert alike.decisions[0].choice == "leave"
     assert findings.comparisons == 4
     assert not any(case.on_front for case in fixed.cases)
