@@ -153,8 +153,15 @@ def _scheduler(before: Reading, after: Reading) -> Reading:
 def unfinished_record(
     origin: Origin, planned: PlannedRun, case: Case, started_at: str, status: str, reason: str
 ) -> dict[str, Any]:
-    """Return the record of a run that gave no observation: interrupted, or never started."""
-    return _head(origin, planned, case, started_at) | {"status": status, "reason": reason}
+    """Return the record of a run that gave no observation: interrupted, or never started.
+
+    It gave none of the regions either, and is lost to them, too.
+    """
+    record = _head(origin, planned, case, started_at) | {"status": status, "reason": reason}
+    if case.regions and "regions" not in case.engine.lacks:
+        unavailable = {f"regions.{name}": reason for name in case.regions}
+        record |= {"regions": {}, "unavailable": unavailable}
+    return record
 
 
 def idle_record(

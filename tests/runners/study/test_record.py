@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from pinstudy.analysis.results.sources import open_results
 from pinstudy.base.reading import Reading
 from pinstudy.configs.app import Check, Metric, Size
 from pinstudy.configs.study import AppChoice
@@ -33,7 +34,7 @@ from pinstudy.runners.records.shard import Shard
 from pinstudy.runners.study.agenda import agenda_of
 from pinstudy.runners.study.history import History
 from pinstudy.runners.study.machine import WHOLE_STUDY
-from pinstudy.runners.study.record import run_record
+from pinstudy.runners.study.record import run_record, unfinished_record
 from pinstudy.runners.study.runner import Runner
 from pinstudy.runners.study.summary import PlanSummary
 from tests.runners import cases
@@ -100,6 +101,26 @@ def test_more_threads_at_work_than_asked_for_are_counted(working: int, at_work: 
     record = recorded(threads=threads, mapping=cases.PCORES_SET, mechanism="taskset")
     assert record["placement"].get("at_work") == at_work
     assert (MORE_THREADS in disturbances(record)) == (at_work is not None)
+
+
+def test_a_run_that_could_not_start_is_lost_to_its_regions_too(tmp_path: Path) -> None:
+    case = cases.case(regions=("solve",))
+    lost = [
+        unfinished_record(
+            origin_of("study", "digest", 1),
+            PlannedRun(at, at, case.case_id, at, warmup=False),
+            case,
+            "2026-01-01T00:00:00Z",
+            "failed",
+            "cannot be started: no taskset",
+        )
+        for at in (1, 2)
+    ]
+    (tmp_path / "records").mkdir()
+    (tmp_path / "records/node1-0001.jsonl").write_bytes(b"".join(map(line_of, lost)))
+    found = {summary.key.table.region: summary for summary in open_results(str(tmp_path)).cases}
+    assert found.keys() == {None, "solve"}
+    assert [summary.lost.count for summary in found.values()] == [2, 2]
 
 
 def test_a_run_that_was_killed_before_its_program_started_is_a_record(tmp_path: Path) -> None:
