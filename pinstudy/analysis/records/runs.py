@@ -225,7 +225,8 @@ def _with_one_meter(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 def _repeated(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the records of repetitions that have more than one record of their end."""
-    ended = frame.loc[~frame["status"].isin([INTERRUPTED, SKIPPED]), list(_RUN)]
+    runs = whole_runs(frame)
+    ended = runs.loc[~runs["status"].isin([INTERRUPTED, SKIPPED]), list(_RUN)]
     return frame.loc[ended.index[ended.duplicated(keep=False)]]
 
 

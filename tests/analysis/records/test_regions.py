@@ -77,6 +77,14 @@ def test_a_table_says_that_marks_took_much_of_its_time(
     assert (of_marks in solve, of_marks in whole) == (False, is_told)
 
 
+def test_a_run_with_two_records_is_one_however_many_regions_it_has(tmp_path: Path) -> None:
+    for attempt in (1, 2):
+        run = with_regions(1, 1, solve=SOLVE, assemble=SOLVE) | {"attempt": attempt}
+        write(tmp_path, [run], attempt)
+    (text,) = (note for note in open_results(str(tmp_path)).footnotes if "more than one" in note)
+    assert text.startswith("more than one record of 1 run: ")
+
+
 def test_a_verdict_compares_regions_with_the_same_region_of_the_baseline(tmp_path: Path) -> None:
     shares = {"unpinned": 0.6, "pcores-pin": 0.3}
     runs = Study({"unpinned": 1.0, "pcores-pin": 1.0}, repetitions=20).records()
