@@ -203,6 +203,11 @@ class _Opened:
         values = values_by_case(results.runs.frame, list(objectives)) if results.runs else {}
         return cls(results, findings, values)
 
+    @property
+    def raced(self) -> bool:
+        """Whether outcomes decided how many runs a case has: no interval holds its share then."""
+        return self.results.runs is not None and self.results.runs.raced
+
 
 def compare(
     a: Results,
@@ -355,6 +360,8 @@ def _to_reference(
         return None
     if case is reference:
         return Ratio(1.0, estimand=None)
+    if opened.raced:
+        return _of_means(case, reference, objective)
     difference = difference_between(case.summary, reference.summary, opened.values, objective)
     if difference is not None:
         return Ratio.of(difference)
@@ -379,7 +386,8 @@ def _direct(
     mine, theirs = first.values.get(a.case.case_id), second.values.get(b.case.case_id)
     difference = None
     is_one_study = first.results is second.results
-    if mine and theirs and is_one_study and not are_in_turn(mine.made, theirs.made):
+    out_of_turn = mine and theirs and is_one_study and not are_in_turn(mine.made, theirs.made)
+    if first.raced or second.raced or out_of_turn:
         return _of_means(b.case, a.case, objective)
     if mine and theirs:
         (logs_b, units_b), (logs_a, units_a) = theirs.logs(objective), mine.logs(objective)

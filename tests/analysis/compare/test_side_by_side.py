@@ -388,6 +388,18 @@ def test_small_ratios_have_digits_that_count() -> None:
     assert tuple(map(float, row["95 % interval"].split(" to "))) == (low, high)
 
 
+def test_what_raced_has_ratios_of_means_and_no_outcomes(tmp_path: Path) -> None:
+    a, b = ({1: 50.0, 2: 45.0}, {1: 50.0, 2: 30.0})
+    raced = results(tmp_path, a, repetition_rule={"race": {"of": "time"}})
+    both = compare(open_results(raced), made(b))
+    for row in rows(both):
+        assert row.direct is not None and row.outcome is None
+        assert (row.direct.estimand, row.direct.interval) == ("mean", None)
+    of_a, of_b = rows(both)[1].a, rows(both)[1].b
+    assert of_a and of_a.ratio and of_a.ratio.interval is None
+    assert of_b and of_b.ratio and of_b.ratio.interval is not None
+
+
 def test_each_row_has_an_outcome_for_b_against_a() -> None:
     both = compare(made({1: 10.0, 2: 10.0, 3: 12.0}), made({1: 10.0, 2: 9.0, 3: 15.0}))
     outcomes = {row.case.number: row.outcome for row in rows(both)}
