@@ -39,8 +39,8 @@ LEAST = 2
 # From so many results on, orders are drawn: of twelve, a change before the last three can be found.
 MIN_ORDERED = 12
 ORDERS = 999
-# Orders that are looked at together, so that memory stays small.
-_BATCH = 100
+# Of orders that are looked at together, times their stretches, so that memory stays small: 32 MB.
+_MOST_NUMBERS = 4_000_000
 
 
 @dataclass(frozen=True)
@@ -117,8 +117,9 @@ def _least_scores(series: Sequence[tuple[Array, Sequence[int]]], seed: int) -> A
     least = np.full(ORDERS, np.inf)
     for logs, places in series:
         order = np.argsort(orders[:, list(places)], axis=1)
-        for start in range(0, ORDERS, _BATCH):
-            batch = slice(start, start + _BATCH)
+        many = max(1, _MOST_NUMBERS // _stretches(len(logs))[2])
+        for start in range(0, ORDERS, many):
+            batch = slice(start, start + many)
             _, between = _between(logs[order[batch]])
             n, count = len(logs), between.shape[1]
             largest, away = between.max(axis=1), logs - logs.mean()
