@@ -84,9 +84,16 @@ def why_not_compared(
         yield _not_measured(case, objective)
     elif objective in case.unclear:
         yield from _unclear(case, objective)
-    elif baseline is not None and baseline is not case and baseline.has_usable(objective):
-        if not all(compared.samples[objective].sd > 0 for compared in (case, baseline)):
-            yield _of(case, "no spread known")
+    elif baseline is not None and baseline is not case and _lacks_spread(case, baseline, objective):
+        yield _of(case, "no spread known")
+
+
+def _lacks_spread(case: CaseFinding, baseline: CaseFinding, objective: Objective) -> bool:
+    """Return whether one of two cases with values has too few of them, or means alone."""
+    if not baseline.has_usable(objective):
+        return False
+    samples = [compared.samples[objective] for compared in (case, baseline)]
+    return not all(sample.sd > 0 for sample in samples)
 
 
 def _not_measured(case: CaseFinding, objective: Objective) -> Caveat:

@@ -217,8 +217,8 @@ class Identity(Struct, kw_only=True):
     node: str | None = None
     """`virtual` in the [virtual node](../vnode/README.md): a model's numbers"""
     pool: str | None = None
-    """`split-<site>` if [interchangeable nodes](batch.md) divide the study; the submission; `attempt`
-    counts over them"""
+    """`split-<site>` if [interchangeable nodes](batch.md) divide the study; the submission;
+    `attempt` counts over them"""
     submission: Whole | None = None
     kinds_declared: bool | None = False
     """`--kinds` declared the core kinds"""

@@ -396,9 +396,7 @@ def test_workers_that_divide_a_study_are_no_looks_at_it(workers: int) -> None:
         attempt = (submission - 1) * workers + 1 + (repetition - 1) % workers
         return {"attempt": attempt, "submission": submission, "pool": "split-there"}
 
-    records = [
-        run | fields(run["repetition"]) for run in Study(PIN.time, repetitions=30).records()
-    ]
+    records = [run | fields(run["repetition"]) for run in Study(PIN.time, repetitions=30).records()]
     assert judged(run for run in records if run["repetition"] <= 20).look == Look(1)
     twice = judged(records)
     assert twice.look == Look(2)
