@@ -20,6 +20,9 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+#ifdef _OPENMP
+#include <omp.h>
+#endif
 
 #ifdef __cplusplus
 extern "C" {
@@ -34,10 +37,6 @@ struct pinstudy_marks {
     long long answered_ns;
 };
 __attribute__((weak)) struct pinstudy_marks pinstudy_marks_of_program;
-
-#ifdef _OPENMP
-int omp_in_parallel(void);
-#endif
 
 static inline long long pinstudy_now_ns(void) {
     struct timespec now;

@@ -174,10 +174,15 @@ def no_descriptor_is_left() -> Iterator[None]:
     [
         (("gcc", "-std=gnu99", "-Wall", "-Wextra", "-Werror"), "a.c", C),
         (("g++", "-std=c++17", "-Wall", "-Wextra", "-Werror"), "a.cpp", C),
+        (
+            ("g++", "-std=c++20", "-fopenmp", "-Wall", "-Werror"),
+            "a.cpp",
+            f"{C}\n#include <omp.h>\n",
+        ),
         (("clang", "-std=gnu11", "-Wall", "-Werror"), "a.c", C),
         (("gfortran", "-Wall", "-Werror"), "a.f90", FORTRAN),
     ],
-    ids=["c", "c++", "clang", "fortran"],
+    ids=["c", "c++", "c++ before omp.h", "clang", "fortran"],
 )
 def test_each_language_marks_regions_that_nest_and_repeat(
     tmp_path: Path, compiler: tuple[str, ...], name: str, text: str
