@@ -66,11 +66,15 @@ def spread_of(study: Study, site: Site, queue: Queue, options: SubmitOptions) ->
 
     Raises UserError for settings that do not fit together.
     """
-    spread = study.spread or Spread(site.name)
+    spread = replace(study.spread or Spread(site.name), site=site.name)
+    how = options.how or spread.how
+    if how != spread.how:
+        # What the study gives for its own way means nothing for another one.
+        shared = spread.features if len(spread.features) == 1 else ()
+        spread = Spread(site.name, how, features=shared)
     if options.nodes is not None or options.features is not None:
         spread = replace(spread, nodes=options.nodes or (), features=options.features or ())
-    how, workers = options.how or spread.how, options.workers or spread.workers
-    spread = replace(spread, site=site.name, how=how, workers=workers)
+    spread = replace(spread, workers=options.workers or spread.workers)
     present = [key for key in ("nodes", "features", "workers") if getattr(spread, key)]
     for _, problem in Spread.contradictions(vars(spread), present):
         raise UserError(f"--spread {how}: {problem}")

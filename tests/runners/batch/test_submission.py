@@ -81,6 +81,11 @@ def test_the_command_line_comes_before_the_study_and_that_before_the_site() -> N
     assert spread(study) == Spread("there", "per-node", features=("fast",))
     assert spread(study, nodes=("n9",)) == Spread("there", "per-node", nodes=("n9",))
     assert spread(study, how="split", workers=3) == Spread("there", "split", (), ("fast",), 3)
+    # What belongs to the study's own way is left behind.
+    on_nodes = replace(STUDY, spread=Spread("elsewhere", "per-node", nodes=("n1", "n2")))
+    assert spread(on_nodes, how="split", workers=2) == Spread("there", "split", workers=2)
+    shared = replace(STUDY, spread=Spread("elsewhere", "split", workers=2))
+    assert spread(shared, how="per-node", nodes=("n1",)) == Spread("there", nodes=("n1",))
 
 
 @pytest.mark.parametrize(
