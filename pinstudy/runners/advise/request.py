@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -91,6 +91,12 @@ class Request:
         """The program and its arguments as a shell reads them."""
         return shlex.join([str(self.program), *self.arguments])
 
+    def check_variables(self, threads_by: Iterable[str]) -> None:
+        """Raise UserError where a variable of --set tells the program its thread count."""
+        for name in threads_by:
+            if name in dict(self.variables):
+                raise UserError(f"--set {name}: it has the thread count; say how many in --threads")
+
 
 def make_request(
     command: Sequence[str],
@@ -149,9 +155,7 @@ def make_request(
         variables=_variables(variables),
         helpers=option_value("--helpers", helpers, HelperCount) or 0,
     )
-    for name in request.threads_by or ():
-        if name in dict(request.variables):
-            raise UserError(f"--set {name}: it has the thread count; say how many in --threads")
+    request.check_variables(request.threads_by or ())
     if BY_ARGUMENTS in (request.threads_by or ()) and not request.takes_threads:
         raise UserError(
             f"--threads-by {BY_ARGUMENTS}: no argument of the program has {THREADS_PLACE}; write "

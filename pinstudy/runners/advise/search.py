@@ -253,6 +253,7 @@ def make_search(machine: Machine, request: Request, environment: Mapping[str, st
     _check_energy(machine, request)
     # The loader finds other libraries by some of them.
     program = inspect_program(request.program, {**environment, **dict(request.variables)})
+    request.check_variables(threads_by(program, request))
     has = environment if machine.live else {}
     reference = reference_of(program, request, has, len(topology.allowed))
     settings = machine.settings()

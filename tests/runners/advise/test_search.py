@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from pinstudy.runners.study.machine import Machine, open_machine
 from tests.runners.advise.programs import request
 from tests.support.programs import built
 from tests.support.studies import write_program
+from tests.support.tools import need_tool
 from tests.support.trees import CPU, build_tree, write
 
 
@@ -176,8 +178,25 @@ def node(tmp_path_factory: pytest.TempPathFactory) -> Machine:
     return open_machine(build_tree(tmp_path_factory.mktemp("node"), "i9-14900k-noht"), None)
 
 
-def search(node: Machine, *command: str, **options: str) -> Search:
+def search(node: Machine, *command: str, **options: Any) -> Search:  # noqa: ANN401
     return make_search(node, request(*command, **options), ENVIRONMENT)
+
+
+def test_no_option_sets_what_tells_a_library_the_thread_count(
+    tmp_path: Path, node: Machine
+) -> None:
+    (tmp_path / "f.c").write_text(
+        "#include <pthread.h>\nint f(void) { pthread_t t; return pthread_create(&t, 0, 0, 0); }\n"
+    )
+    (tmp_path / "main.c").write_text("int f(void);\nint main(void) { return f(); }\n")
+    gcc, library = need_tool("gcc"), "libopenblas.so.0"
+    for command in (
+        ("-shared", "-fPIC", "-o", library, "f.c"),
+        ("-o", "main", "main.c", library, f"-Wl,-rpath,{tmp_path}"),
+    ):
+        subprocess.run([gcc, *command], cwd=tmp_path, check=True)
+    with pytest.raises(UserError, match=r"^--set OPENBLAS_NUM_THREADS: it has the thread count"):
+        search(node, str(tmp_path / "main"), variables=("OPENBLAS_NUM_THREADS=4",))
 
 
 def test_the_plan_of_the_study_is_the_candidates_that_are_shown(node: Machine) -> None:
