@@ -353,6 +353,14 @@ _EARLIER_SETTINGS = {
 _CoRunnerOrNone = Annotated[CoRunner | None, written(word("co-runner", (NO_CO_RUNNER,)), CoRunner)]
 
 
+# The collector that a key needs, and why.
+_COLLECTED_BY = {
+    "events": ("perf", "perf counts events"),
+    "power_gate": ("energy", "power comes from energy"),
+    "idle_power": ("energy", "power comes from energy"),
+}
+
+
 @dataclass(frozen=True)
 class Study:
     """A validated study: its cases are the product of its apps, mappings, governors, settings.
@@ -485,7 +493,9 @@ class Study:
 
     @staticmethod
     def contradictions(values: dict[str, Any], present: Collection[str]) -> Iterator[Mistake]:
-        """Refuse governors in two places, and a gate that waits for what is not read."""
+        """Refuse governors in two places, and keys of what is not collected."""
         yield from _governors_twice(values, present)
-        if "power_gate" in present and "energy" not in values.get("collect", DEFAULT_COLLECTORS):
-            yield ("power_gate",), AtKey("power comes from energy: add energy to `collect`")
+        collect = values.get("collect", DEFAULT_COLLECTORS)
+        for key, (collector, why) in _COLLECTED_BY.items():
+            if key in present and collector not in collect:
+                yield (key,), AtKey(f"{why}: add {collector} to `collect`")
