@@ -118,7 +118,7 @@ study_schema() {
 # install_below_prefix: a virtual environment in PREFIX, with the locked packages and a wheel of this
 # checkout. Whatever else is below PREFIX stays.
 install_below_prefix() {
-    local python=${PINSTUDY_PYTHON-} example="as in \`make install PREFIX=/opt/pinstudy\`"
+    local python=${PINSTUDY_PYTHON-} module example="as in \`make install PREFIX=/opt/pinstudy\`"
     [[ ${PREFIX-} == /* ]] || fail "needs a PREFIX from the root on, $example${PREFIX+, not $PREFIX}"
     [[ ${MARCH-native} =~ ^[A-Za-z0-9][A-Za-z0-9.+=_-]*$ ]] ||
         fail "needs a value of the compilers' -march as MARCH, such as x86-64-v3, not $MARCH"
@@ -140,9 +140,10 @@ install_below_prefix() {
         fail "cannot install to $PREFIX:" see-log
     { mkdir -p "$PREFIX"/share/pinstudy/{bin,modulefiles/pinstudy} &&
         ln -sf ../../../bin/pinstudy "$PREFIX/share/pinstudy/bin/pinstudy" &&
-        sed "s|@PREFIX@|$PREFIX|" share/modulefile.tcl >"$PREFIX/share/pinstudy/modulefiles/pinstudy/$(sed -n 's/^version = "\(.*\)"$/\1/p' pyproject.toml)"; } ||
+        module=$(<share/modulefile.tcl) &&
+        printf '%s\n' "${module//@PREFIX@/"$PREFIX"}" >"$PREFIX/share/pinstudy/modulefiles/pinstudy/$(sed -n 's/^version = "\(.*\)"$/\1/p' pyproject.toml)"; } ||
         fail "cannot write the module file below $PREFIX"
-    say "installed: $PREFIX/bin/pinstudy; \`rm -r $PREFIX\` removes it"
+    say "installed: $PREFIX/bin/pinstudy; \`rm -r $(printf %q "$PREFIX")\` removes it"
     open_to_others "$("$PREFIX/bin/python" -c 'import os, sys; print(os.path.realpath(sys.executable))')" ||
         say "others may not start the interpreter of $PREFIX: give another one as PINSTUDY_PYTHON"
     [ "${MARCH-native}" != native ] ||
