@@ -44,8 +44,8 @@ _STATES = {
     ),
 }
 # Reasons of pending jobs that somebody must release: JobHeldUser, JobHeldAdmin, "job requeued in
-# held state", "launch failed requeued held".
-_HELD = re.compile(r"\bheld\b|JobHeld", re.IGNORECASE)
+# held state", "launch failed requeued held". Some versions print these with underscores.
+_HELD = re.compile(r"(?<![a-z])held(?![a-z])|JobHeld", re.IGNORECASE)
 _FORMAT = "%i|%T|%r|%N"
 # With the number that each task of an array has of its own, by which steps know it.
 _OWN_FORMAT = "%A|%T|%r|%N"

@@ -270,6 +270,15 @@ ANSWERED = {
         "4 queued - ReqNodeNotAvail, UnavailableNodes:n3 | or so",
         "5 running n2 ",
     ),
+    "slurm, words and underscores": (
+        "echo '4|PENDING|launch_failed_requeued_held|'; echo '5|PENDING|power_withheld|'\n"
+        "echo '6|PENDING|held_state|'; echo '7|PENDING|shield_of_node|'",
+        "4 5 6 7",
+        "4 held - PENDING: launch_failed_requeued_held",
+        "5 queued - power_withheld",
+        "6 held - PENDING: held_state",
+        "7 queued - shield_of_node",
+    ),
     "slurm, forgotten": (
         "echo 'slurm_load_jobs error: Invalid job id specified' >&2; exit 1",
         "5",
