@@ -25,6 +25,8 @@ MAX_BYTES = 16 * 1024 * 1024
 _PIECE = 65536
 # Signals that stop a study as Ctrl-C does: the run in flight is recorded and its processes ended.
 STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+# A batch system's limits stop a worker so; by an alarm an interruption that was lost comes again.
+_HELD_BACK = (*STOPPING, signal.SIGALRM, signal.SIGXCPU)
 _NOT_STARTED = "cannot be started: "
 
 
@@ -203,8 +205,12 @@ def ask(
 
 @contextlib.contextmanager
 def without_interruption() -> Iterator[None]:
-    """Block the signals that stop a study until the end of the context."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, STOPPING)
+    """Block the signals that stop a study, in this thread, until the end of the context.
+
+    A thread that starts in it never takes one; any other would, and Python would still interrupt
+    the main thread.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _HELD_BACK)
     try:
         yield
     finally:

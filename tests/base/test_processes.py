@@ -8,6 +8,7 @@ import os
 import select
 import socket
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -164,6 +165,33 @@ def test_a_wait_polls_if_the_kernel_has_no_pidfd(
 def let_go(cat: subprocess.Popen[bytes]) -> None:
     assert cat.stdin is not None
     cat.stdin.close()
+
+
+HOLDS_BACK = """
+import os, signal, threading
+from pinstudy.base.command import without_interruption
+
+numbers = signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGALRM, signal.SIGXCPU
+taken = []
+for number in numbers:
+    signal.signal(number, lambda number, _: taken.append(number))
+goes_on, done = threading.Event(), threading.Event()
+with without_interruption():
+    threading.Thread(target=lambda: (goes_on.wait(), done.set())).start()
+with without_interruption():
+    for number in numbers:
+        os.kill(os.getpid(), number)
+    # A thread takes signals at the latest when it goes on.
+    goes_on.set()
+    done.wait()
+    print(taken)
+print(sorted(taken) == sorted(numbers))
+"""
+
+
+def test_what_stops_a_study_waits_for_the_end_of_what_it_must_not_interrupt() -> None:
+    done = run([sys.executable, "-c", HOLDS_BACK], HANG_S)
+    assert (done.error if done.failed else done.stdout) == "[]\nTrue\n"
 
 
 NO_FORK = "echo 'a: fork: retry: Resource temporarily unavailable' >&2"

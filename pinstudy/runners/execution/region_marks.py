@@ -25,6 +25,7 @@ from dataclasses import dataclass, field
 from time import monotonic
 from typing import Any
 
+from pinstudy.base.command import without_interruption
 from pinstudy.base.reading import Reading, Unavailable
 from pinstudy.base.text import printable
 from pinstudy.base.waiting import readable
@@ -303,7 +304,9 @@ class RegionMarks:
         self._program.close()
         self._instruments.start_energy()
         self._thread = threading.Thread(target=self._answer_all, name="region marks")
-        self._thread.start()
+        # It must not take a signal that the main thread holds back.
+        with without_interruption():
+            self._thread.start()
 
     def finish(self) -> SeenRegions:
         """Stop answering, after the program's end, and return what was seen."""

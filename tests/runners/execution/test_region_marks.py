@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from pinstudy.base.command import STOPPING
 from pinstudy.runners.execution.execute import Harness, Observation, execute
 from pinstudy.runners.execution.region_marks import (
     Region,
@@ -108,6 +110,25 @@ def run(*program: str, limit_s: float = HANG_S, perf: str = "") -> tuple[Observa
         marks.close()
     assert seen.regions
     return seen, seen.regions
+
+
+def test_marks_are_answered_by_a_thread_that_takes_no_signal() -> None:
+    blocked: set[int] = set()
+
+    def read_joules() -> dict[str, float]:
+        blocked.update(signal.pthread_sigmask(signal.SIG_BLOCK, ()))
+        return {}
+
+    marks = RegionMarks(NAMES, RegionInstruments(read_joules=read_joules))
+    with socket.socket(fileno=os.dup(marks.descriptor)) as program:
+        program.settimeout(HANG_S)
+        marks.start()
+        try:
+            program.send(b"b 0 1 outer")
+            assert program.recv(100) == b"k"
+        finally:
+            marks.close()
+    assert blocked.issuperset(STOPPING)
 
 
 def test_marks_and_looks_of_a_run_have_one_clock_in_its_trace() -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import signal
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from pinstudy.base.command import STOPPING
 from pinstudy.base.errors import UserError
 from pinstudy.base.reading import Unavailable
 from pinstudy.configs.site import EnergyRule
@@ -253,6 +255,26 @@ def test_energy_that_samples_do_not_tell_is_absent_with_its_reason(made: Made, r
     reading = made.measured().reading()
     assert reading.fields == {}
     assert reason in reading.unavailable["energy_board_j"]
+
+
+def test_a_power_is_followed_by_a_thread_that_takes_no_signal() -> None:
+    blocked: set[int] = set()
+    followed = threading.Event()
+
+    def read() -> float:
+        if threading.current_thread() is not threading.main_thread():
+            blocked.update(signal.pthread_sigmask(signal.SIG_BLOCK, ()))
+            followed.set()
+        return 1.0
+
+    meter = SampledMeter(FoundMeter("x", "board", read, update_s=0.0))
+    meter.start()
+    try:
+        assert followed.wait(HANG_S)
+    finally:
+        meter.stop()
+    assert blocked.issuperset(STOPPING)
+    assert not signal.pthread_sigmask(signal.SIG_BLOCK, ()).intersection(STOPPING)
 
 
 def counted(tmp_path: Path, *values: int) -> SampledMeter:

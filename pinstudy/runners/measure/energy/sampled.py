@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
+from pinstudy.base.command import without_interruption
 from pinstudy.base.errors import StudyError
 from pinstudy.base.reading import Reading, Unavailable
 from pinstudy.base.units import duration
@@ -93,7 +94,9 @@ class SampledMeter:
         if self.found.unit == "W" and not self._problem:
             self._ended.clear()
             self._thread = threading.Thread(target=self._follow, name="power", daemon=True)
-            self._thread.start()
+            # It must not take a signal that the main thread holds back.
+            with without_interruption():
+                self._thread.start()
 
     def sample(self) -> None:
         """Read a counter, so that one that is set anew is seen."""
