@@ -28,6 +28,10 @@ STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 # A batch system's limits stop a worker so; by an alarm an interruption that was lost comes again.
 _HELD_BACK = (*STOPPING, signal.SIGALRM, signal.SIGXCPU)
 _NOT_STARTED = "cannot be started: "
+# From SIGKILL to the end; the kernel may first have to free much memory.
+_END_LIMIT_S = 5.0
+# Those that were left behind; each is reaped when it has ended.
+_left: list[subprocess.Popen[bytes]] = []
 
 
 @dataclass(frozen=True)
@@ -86,8 +90,10 @@ def run(
     """Run a command and return how it ended; never raises for what the command does.
 
     Its stdin is the file `read`, or empty; its stdout goes to `write`, or into the result. After
-    `limit_s` seconds, or more than MAX_BYTES of output for the result, its process group is killed.
+    `limit_s` seconds, or more than MAX_BYTES of output for the result, its process group is killed;
+    one that cannot be, as another user's behind sudo(8), is left behind.
     """
+    _left[:] = [process for process in _left if process.poll() is None]
     shown = shlex.join(command) + (f" < {shlex.quote(str(read))}" if read else "")
     if environment is not None:
         rights["env"] = environment
@@ -104,12 +110,16 @@ def run(
     except (OSError, ValueError) as error:
         problem = _NOT_STARTED + _start_problem(command, read, error)
         return CommandResult(shown, problem=problem, started=False)
-    with process:
-        try:
-            return _result_of(process, shown, limit_s)
-        except BaseException:
-            _kill(process)
-            raise
+    try:
+        return _result_of(process, shown, limit_s)
+    except BaseException:
+        _kill(process)
+        raise
+    finally:
+        for stream in filter(None, (process.stdout, process.stderr)):
+            stream.close()
+        if process.returncode is None:
+            _left.append(process)
 
 
 def _start_problem(command: Sequence[str], read: Path | None, error: OSError | ValueError) -> str:
@@ -133,8 +143,8 @@ def _result_of(process: subprocess.Popen[bytes], shown: str, limit_s: float) -> 
             wait_for(process, max(0.0, deadline - time.monotonic()))
         except subprocess.TimeoutExpired:
             problem = f"did not end within {limit_s:g} s"
-    if problem:
-        _kill(process)
+    if problem and not _kill(process):
+        problem += ", and cannot be ended"
     printed, errors = (text.decode(errors="replace") for text in (stdout, stderr))
     if problem:
         return CommandResult(shown, stderr=errors, problem=problem)
@@ -160,10 +170,13 @@ def _read(texts: Mapping[IO[bytes], bytearray], deadline: float, limit_s: float)
     return ""
 
 
-def _kill(process: subprocess.Popen[bytes]) -> None:
+def _kill(process: subprocess.Popen[bytes]) -> bool:
+    """Kill a process and its group; return whether it has ended."""
     with contextlib.suppress(OSError):
         os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        wait_for(process, _END_LIMIT_S)
+    return process.returncode is not None
 
 
 def output_of(

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import errno
+import gc
 import json
 import os
 import select
+import signal
 import socket
 import subprocess
 import sys
@@ -26,7 +28,7 @@ from pinstudy.base.errors import ShortageError
 from pinstudy.base.patterns import matches
 from pinstudy.base.waiting import readable, writable
 from tests.support.limits import many_open_files
-from tests.support.wait import HANG_S
+from tests.support.wait import HANG_S, until
 
 # What environments hold: any text, bytes that are no UTF-8 included (PEP 383).
 TEXT = st.text(max_size=20) | st.binary(max_size=20).map(
@@ -165,6 +167,30 @@ def test_a_wait_polls_if_the_kernel_has_no_pidfd(
 def let_go(cat: subprocess.Popen[bytes]) -> None:
     assert cat.stdin is not None
     cat.stdin.close()
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_command_that_may_not_be_killed_is_left_after_its_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the kernel protects a process of another user, such as sudo's."""
+    descriptors = sorted(Path("/proc/self/fd").iterdir())
+    command = ["sh", "-c", f"echo $$ >{tmp_path / 'number'}; exec sleep 600"]
+    with monkeypatch.context() as kernel:
+        kernel.setattr(os, "killpg", not_permitted)
+        kernel.setattr("pinstudy.base.command._END_LIMIT_S", 0.01)
+        done = run(command, 1.0)
+    assert done.problem == "did not answer within 1 s, and cannot be ended"
+    assert sorted(Path("/proc/self/fd").iterdir()) == descriptors
+    number = int((tmp_path / "number").read_text())
+    os.kill(number, signal.SIGKILL)
+    # The next command reaps it.
+    until(lambda: run(["true"]).status == 0 and not Path(f"/proc/{number}").exists())
+    gc.collect()
+
+
+def not_permitted(_group: int, _number: int) -> NoReturn:
+    raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
 
 
 HOLDS_BACK = """
