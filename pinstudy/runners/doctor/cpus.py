@@ -17,7 +17,7 @@ from pinstudy.base.reading import Unavailable, known
 from pinstudy.base.text import first_of, one_line
 from pinstudy.runners.doctor.capability import Capability, ProbedNode, State
 from pinstudy.runners.host.control_groups import read_partitions
-from pinstudy.runners.host.privileges import may_be_root
+from pinstudy.runners.host.privileges import may_be_root, write_problem
 from pinstudy.runners.host.software import build_of, find_program
 from pinstudy.runners.measure.conditions.temperature import NO_SENSOR, Thermometer
 from pinstudy.runners.measure.conditions.throttling import ThrottleMeter
@@ -155,9 +155,10 @@ def _settable(node: ProbedNode, state: str) -> Capability:
     locked = unwritable_file(node.tree, node.cpufreq.directories(node.topology.online))
     if locked is None:
         return Capability("governor", "ok", f"{state}; this process may set it")
+    problem, mount = write_problem(locked)
+    reason = f"{state}; {problem}"
     if may_be_root():
-        reason = f"{state}; not even root may write {locked} here"
-        return Capability("governor", "limited", reason, "mount /sys writable (in a container)")
+        return Capability("governor", "limited", reason, mount)
     there = known(node.tree.names(locked.rpartition("/")[0])) or ()
     # A change of governor writes the first, and all of them have to be put back after it.
     written = [name for name in POLICY_FILES if name in there]
@@ -165,7 +166,6 @@ def _settable(node: ProbedNode, state: str) -> Capability:
     # Policies are no devices, so udev has no rules for them; systemd-tmpfiles runs at each boot.
     lines = "\\n".join(f"z {POLICIES}/policy*/{name} - $USER -" for name in written)
     lasting = f'printf "{lines}\\n" | sudo tee /etc/tmpfiles.d/pinstudy.conf'
-    reason = f"{state}; no permission to write {locked}"
     return Capability("governor", "limited", reason, grant, lasting)
 
 

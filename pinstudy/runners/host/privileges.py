@@ -246,6 +246,20 @@ def may_be_root() -> bool:
     return os.geteuid() == 0 or _helper is not None
 
 
+def write_problem(path: str, called: str = "") -> tuple[str, str]:
+    """Return that a file of the kernel may not be written, and what helps; `called` is its name.
+
+    Containers mount the kernel's files read-only, for root as well.
+    """
+    if may_be_root():
+        place = "/proc/sys" if path.startswith("/proc/") else "/sys"
+        return (
+            f"not even root may write {called or path} here",
+            f"mount {place} writable (in a container)",
+        )
+    return f"no permission to write {called or path}", "run as root"
+
+
 def give_up_root() -> None:
     """End root's part: nothing is asked of it any more."""
     global _helper  # noqa: PLW0603

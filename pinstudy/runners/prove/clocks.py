@@ -16,6 +16,7 @@ from pinstudy.base.errors import StudyError
 from pinstudy.base.reading import Unavailable, known
 from pinstudy.configs.settings import CURRENT, GOVERNORS
 from pinstudy.configs.site import Site
+from pinstudy.runners.host.privileges import write_problem
 from pinstudy.runners.host.tree import Tree
 from pinstudy.runners.node.cpufreq import (
     BOOST,
@@ -75,7 +76,7 @@ def why_not_settable(bench: Bench, site: Site | None) -> str:
     if SLURM_REQUEST in os.environ:
         return "in this job Slurm sets the governor"
     if locked := unwritable_file(bench.node.tree, policy_directories(bench.node.tree).values()):
-        return f"no permission to write {locked}: run as root"
+        return ": ".join(write_problem(locked))
     return Saved(bench.node.root).leftover
 
 

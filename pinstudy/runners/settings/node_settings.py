@@ -18,7 +18,7 @@ from pinstudy.base.command import without_interruption
 from pinstudy.base.reading import Reading, Unavailable
 from pinstudy.configs.settings import CURRENT, GOVERNOR, KERNEL, SCHED_EXT, Settings, program_of
 from pinstudy.configs.site import GovernorRule, SchedulerRule, Site
-from pinstudy.runners.host.privileges import invoking_uid, may_be_root
+from pinstudy.runners.host.privileges import invoking_uid, may_be_root, write_problem
 from pinstudy.runners.host.tree import Tree
 from pinstudy.runners.node.cpufreq import Cpufreq, policy_directories, read_cpufreq
 from pinstudy.runners.node.scheduler import SCHED_EXT as SCHED_EXT_STATE
@@ -153,7 +153,7 @@ class FrequencyScaling:
             folders = now.cpufreq.directories(with_siblings(self._cores, now.cpus))
             written = [file.path for file in setting.files(now, value)]
             if locked := unwritable_file(self._tree, folders, written):
-                return f"{problem}; no permission to write {locked}: run as root"
+                return f"{problem}; {': '.join(write_problem(locked))}"
         if leftover := self._kept.leftover:
             return f"{problem}; {leftover}"
         return None
@@ -466,7 +466,7 @@ class Switches:
         if now.tree.live:
             for file in setting.files(now, value):
                 if not now.tree.writable(file.path):
-                    return f"{problem}; no permission to write {file.path}: run as root"
+                    return f"{problem}; {': '.join(write_problem(file.path))}"
         if leftover := self._saved.leftover:
             return f"{problem}; {leftover}"
         return None

@@ -16,6 +16,7 @@ from pinstudy.base.command import without_interruption
 from pinstudy.base.errors import StudyError, UserError
 from pinstudy.base.reading import Unavailable
 from pinstudy.runners.host.lock import node_lock
+from pinstudy.runners.host.privileges import write_problem
 from pinstudy.runners.host.tree import Tree
 from pinstudy.runners.node.cpufreq import CPUS, read_cpufreq
 from pinstudy.runners.settings.files import put_in_force, read_scaling, read_settings
@@ -126,7 +127,7 @@ def _turbo(tree: Tree, requested: str | None) -> dict[str, tuple[str, str]]:
 def _with_permission(tree: Tree, change: Change) -> Change:
     if change.problem or tree.writable(change.path):
         return change
-    return replace(change, problem=f"no permission to write it: run `{PINSTUDY} tune` as root")
+    return replace(change, problem=": ".join(write_problem(change.path, "it")))
 
 
 def _saved(tree: Tree, before: Entry | None, paths: list[str]) -> Entry:

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.hybrid_namespace import EPP, GOVERNOR, Namespace, hybrid_namespace
+from tests.cli.hybrid_namespace import CPUFREQ, EPP, GOVERNOR, Namespace, hybrid_namespace
 from tests.support.held import Gate, held_nap
 from tests.support.power_supplies import plug_in, unplug
 from tests.support.processes import errors_of
@@ -279,6 +279,24 @@ def test_tuning_stays_over_a_study_and_is_undone_by_restore(node: Namespace) -> 
     assert doctor_on(node, "settings")["why"] == "none is changed by pinstudy"
     assert node.settings() == before
     assert "nothing to put back" in node.run("restore").stdout
+
+
+def test_root_is_not_told_to_be_root_where_nobody_may_write(node: Namespace) -> None:
+    """As in a container, whose /sys is mounted read-only."""
+    read_only = ["mount", "-o", "remount,bind,ro", str(CPUFREQ)]
+    subprocess.run([*node.enter, *read_only], check=True)
+    words = "not even root may write {} here: mount /sys writable (in a container)"
+    tuned = json.loads(node.run("tune", "--json", status=1).stdout)
+    for change in tuned:
+        if GOVERNOR in change["path"]:
+            assert change["problem"] == words.format("it")
+    assert any(GOVERNOR in change["path"] for change in tuned)
+    file = CPUFREQ / "policy0" / GOVERNOR
+    refused = node.run(*study("short"), "--governors", "performance", status=1)
+    assert words.format(file) in " ".join((refused.stdout + refused.stderr).split())
+    doctor = doctor_on(node, "governor")
+    problem, _, grant = words.format(file).partition(": ")
+    assert doctor["why"].endswith(problem) and doctor["grant"] == grant
 
 
 LOWER = "made on battery: limits of power and turbo are often lower than on mains"
