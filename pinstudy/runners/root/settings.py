@@ -36,7 +36,7 @@ from pinstudy.runners.settings.journal import (
     predates_boot,
     unlock_state,
 )
-from pinstudy.runners.settings.recovery import restore
+from pinstudy.runners.settings.recovery import restore, waits_for
 from pinstudy.runners.settings.registry import POLICY_FILES, is_valid, owner_of
 from pinstudy.runners.settings.sched_ext import OwnScheduler, unsafe_for_root
 from pinstudy.runners.settings.setting import SettingFile
@@ -202,7 +202,8 @@ class UsersSettings:
         return {"writable": owner_of(path) is not None and self._tree.writable(path)}, None
 
     def _restore(self, request: Mapping[str, Any]) -> Answer:
-        journal = self._to_restore(request)
+        journal = _journal_of(request)
+        journal.lock()
         done = restore(_ROOT, journal, self._saved.pop(journal.purpose, None))
         self._unlock()
         if done is None:
@@ -214,7 +215,10 @@ class UsersSettings:
 
     def _forget(self, request: Mapping[str, Any]) -> Answer:
         """Give up what cannot be put back, after all else was."""
-        journal = self._to_restore(request)
+        journal = _journal_of(request)
+        journal.lock()
+        if why := waits_for(journal):
+            raise StudyError(why)
         entry = journal.read()
         if entry and entry.user != self._uid:
             raise StudyError(f"{journal.path} is of user {entry.user}, who alone may give it up")
@@ -222,16 +226,6 @@ class UsersSettings:
         journal.remove()
         self._unlock()
         return {}, None
-
-    @staticmethod
-    def _to_restore(request: Mapping[str, Any]) -> Journal:
-        """Return the journal to restore; raises StudyError where another one comes first."""
-        journal = _journal_of(request)
-        journal.lock()
-        if journal.purpose == TUNE and open_journal(_ROOT, STUDY).exists():
-            # A study may have saved what tuning has set.
-            raise StudyError("put back first what a study has changed, then what was tuned")
-        return journal
 
     def _unlock(self) -> None:
         """Let other processes change settings, unless some are saved here that may change."""

@@ -38,6 +38,7 @@ from pinstudy.runners.settings.registry import ordered
 from pinstudy.runners.settings.setting import SettingFile
 
 _MAX_SHOWN = 3
+_LATER = f"what `{PINSTUDY} tune` has changed is put back after what a study has"
 _VANISHED = (
     "the journal of settings {} was removed or replaced while the study ran; the settings were put "
     "back from memory"
@@ -94,8 +95,9 @@ def restore(root: Path, journal: Journal, known: Entry | None = None) -> Restore
     """Put every setting of the journal in force, read all back, and remove the journal.
 
     Where the journal cannot be used, or is gone, what this process itself has saved in it, `known`,
-    is put back. A journal with a setting that could not be verified stays. A journal from before a
-    reboot is removed, and no setting is changed. Returns None when there is no journal. Signals
+    is put back. A journal with a setting that could not be verified stays, and that of a tuning
+    waits for a study's. A journal from before a reboot is removed, and no setting is changed.
+    Returns None when there is no journal. Signals
     that stop a study wait until this is done. Raises UserError for a journal that cannot be used,
     StudyError for one that cannot be removed.
     """
@@ -110,6 +112,9 @@ def restore(root: Path, journal: Journal, known: Entry | None = None) -> Restore
         if predates_boot(tree, entry):
             journal.remove()
             return Restored(journal, entry, rebooted=True)
+        if why := waits_for(journal):
+            problems = dict.fromkeys((setting.path for setting in entry.settings), why)
+            return Restored(journal, entry, problems, vanished=vanished)
         problems = put_in_force(
             tree, entry.settings, entry.restore_command, entry.user, entry.scheduler_command
         )
@@ -119,6 +124,15 @@ def restore(root: Path, journal: Journal, known: Entry | None = None) -> Restore
         if not problems and not vanished:
             journal.remove()
         return Restored(journal, entry, problems, vanished=vanished)
+
+
+def waits_for(journal: Journal) -> str:
+    """Return which settings are put back before those of a journal; empty when its turn has come.
+
+    A study may have saved what tuning has set.
+    """
+    study = Journal(journal.path.parent, STUDY, journal.of_root)
+    return _LATER if journal.purpose == TUNE and study.exists() else ""
 
 
 def _entry(journal: Journal, known: Entry | None) -> tuple[Entry | None, bool]:

@@ -429,6 +429,29 @@ def test_tuning_is_undone_by_its_journal(untuned: Path) -> None:
     assert files(untuned) == before
 
 
+def test_what_was_tuned_stays_so_until_what_a_study_has_changed_is_put_back(untuned: Path) -> None:
+    before = files(untuned)
+    tuned(untuned)
+    study = Journal(state_folder(untuned), STUDY)
+    governor = structs.replace(GOVERNOR, value="performance")
+    gone = untuned / f"{CPU}/cpufreq/policy0/scaling_max_freq"
+    limit = SettingFile(f"/{gone.relative_to(untuned)}", text(untuned, str(gone)))
+    study.write(new_entry(Tree(untuned), [governor, limit]))
+    write(untuned, FILE, "powersave")
+    gone.rename(untuned / "away")
+    tuning = Journal(state_folder(untuned), TUNE)
+    for journal in (study, tuning):
+        done = restore(untuned, journal)
+        assert done is not None and "\n" not in done.message
+    assert "pinstudy tune` has changed is put back after what a study has" in done.message
+    assert text(untuned, FILE) == "performance"
+    (untuned / "away").rename(gone)
+    for journal in (study, tuning):
+        done = restore(untuned, journal)
+        assert done is not None and done.problems == {}
+    assert files(untuned) == before
+
+
 def test_only_what_differs_is_tuned(untuned: Path) -> None:
     names = {change.path for change in changes_of(Tree(untuned), "keep", None)}
     assert names == {f"/{NMI}"}
