@@ -203,7 +203,7 @@ class UsersSettings:
 
     def _restore(self, request: Mapping[str, Any]) -> Answer:
         journal = _journal_of(request)
-        journal.lock()
+        journal.lock(to_restore=True)
         done = restore(_ROOT, journal, self._saved.pop(journal.purpose, None))
         self._unlock()
         if done is None:
@@ -216,7 +216,7 @@ class UsersSettings:
     def _forget(self, request: Mapping[str, Any]) -> Answer:
         """Give up what cannot be put back, after all else was."""
         journal = _journal_of(request)
-        journal.lock()
+        journal.lock(to_restore=True)
         if why := waits_for(journal):
             raise StudyError(why)
         entry = journal.read()

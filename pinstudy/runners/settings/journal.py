@@ -21,7 +21,7 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, Struct, to_builtins
 
 from pinstudy.base.decoding import converted, decoded
-from pinstudy.base.errors import StudyError, UserError
+from pinstudy.base.errors import StudyError, UserError, is_shortage
 from pinstudy.base.files import open_regular
 from pinstudy.base.folders import BY_OTHERS, OpenFolder, PlantedLinkError
 from pinstudy.base.reading import Unavailable
@@ -250,10 +250,7 @@ class Journal:
                 # Settings may change only once the journal would survive a power cut.
                 folder.sync()
         except OSError as error:
-            raise StudyError(
-                f"{self.path}: the settings in force cannot be saved ({error.strerror}), so none "
-                f"is changed; name a writable folder of your own in ${STATE_VARIABLE}"
-            ) from None
+            raise self._not_saved(error) from None
         return entry
 
     def _written_by(self, helper: RootHelper, entry: Entry) -> Entry:
@@ -292,14 +289,23 @@ class Journal:
         except ValueError as error:
             raise self._refused(str(error)) from None
 
-    def lock(self) -> None:
+    def lock(self, *, to_restore: bool = False) -> None:
         """Keep other processes of root's from changing what root's journal is about.
 
-        Raises StudyError where another one does. It lasts until `unlock_state`.
+        Raises StudyError where another one does, and where nothing could be saved. `to_restore`
+        goes on there: no other process could lock it either. It lasts until `unlock_state`.
         """
-        if self.of_root and self.helper is None:
-            with suppress(FileNotFoundError):
-                lock_state(self.path.parent)
+        if not self.of_root or self.helper is not None:
+            return
+        try:
+            lock_state(self.path.parent)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            if not to_restore:
+                raise self._not_saved(error) from None
+            if is_shortage(error):
+                raise
 
     def remove(self) -> None:
         """Remove the file and sync its folder; raises StudyError when that fails."""
@@ -321,6 +327,12 @@ class Journal:
                 f"{self.path}: cannot be removed ({error.strerror}); all settings are as they "
                 "were, remove it by hand"
             ) from None
+
+    def _not_saved(self, error: OSError) -> StudyError:
+        return StudyError(
+            f"{self.path}: the settings in force cannot be saved ({error.strerror}), so none is "
+            f"changed; name a writable folder of your own in ${STATE_VARIABLE}"
+        )
 
     def _refused(self, why: str) -> UserError:
         return UserError(

@@ -104,7 +104,7 @@ def restore(root: Path, journal: Journal, known: Entry | None = None) -> Restore
     with without_interruption():
         if helper := journal.helper:
             return _restored_by(helper, journal)
-        journal.lock()
+        journal.lock(to_restore=True)
         entry, vanished = _entry(journal, known)
         if entry is None:
             return None

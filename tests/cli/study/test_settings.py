@@ -283,8 +283,7 @@ def test_tuning_stays_over_a_study_and_is_undone_by_restore(node: Namespace) -> 
 
 def test_root_is_not_told_to_be_root_where_nobody_may_write(node: Namespace) -> None:
     """As in a container, whose /sys is mounted read-only."""
-    read_only = ["mount", "-o", "remount,bind,ro", str(CPUFREQ)]
-    subprocess.run([*node.enter, *read_only], check=True)
+    remount_read_only(node, CPUFREQ)
     words = "not even root may write {} here: mount /sys writable (in a container)"
     tuned = json.loads(node.run("tune", "--json", status=1).stdout)
     for change in tuned:
@@ -297,6 +296,28 @@ def test_root_is_not_told_to_be_root_where_nobody_may_write(node: Namespace) -> 
     doctor = doctor_on(node, "governor")
     problem, _, grant = words.format(file).partition(": ")
     assert doctor["why"].endswith(problem) and doctor["grant"] == grant
+
+
+def test_a_state_folder_that_is_read_only_stops_no_study_and_no_restore(node: Namespace) -> None:
+    before = node.settings()
+    node.run("tune", "--governor", "performance", status=0)
+    # As of a study that was killed.
+    (node.state / "tune.json").rename(node.state / "study.json")
+    remount_read_only(node, node.state)
+    done = node.run("mappings", status=0)
+    assert node.settings() == before
+    assert "study.json: cannot be removed (Read-only file system)" in done.stderr
+    (node.state / "study.json").unlink()
+    only = "--governors", "performance", "--mappings", "unpinned"
+    refused = node.run(*study("short"), *only, status=1)
+    said = " ".join((refused.stdout + refused.stderr).split())
+    assert "cannot be saved (Read-only file system), so none is changed; name a writable" in said
+
+
+def remount_read_only(node: Namespace, folder: Path) -> None:
+    """Make a folder read-only in the namespace, where it is a mount of its own then."""
+    for options in (("--bind", folder, folder), ("-o", "remount,bind,ro", folder)):
+        subprocess.run([*node.enter, "mount", *options], check=True)
 
 
 LOWER = "made on battery: limits of power and turbo are often lower than on mains"
