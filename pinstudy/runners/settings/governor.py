@@ -5,11 +5,16 @@ from __future__ import annotations
 import re
 
 from pinstudy.base.reading import Unavailable
+from pinstudy.runners.host.tree import Tree
 from pinstudy.runners.node.cpufreq import POLICIES
-from pinstudy.runners.settings.setting import Present, Setting, SettingFile
+from pinstudy.runners.settings.setting import WHOLE_NUMBER, Present, Setting, SettingFile
 
 FILE = "scaling_governor"
+# The clock that a user has set, in kHz, under the governor userspace.
+FIXED_FILE = "scaling_setspeed"
 PERFORMANCE = "performance"
+# What the file of the fixed clock holds under other governors (Linux drivers/cpufreq/cpufreq.c).
+_UNSUPPORTED = "<unsupported>"
 
 
 class Governor(Setting):
@@ -34,3 +39,23 @@ class Governor(Setting):
 
     def files(self, now: Present, value: str) -> list[SettingFile]:
         return [SettingFile(f"{folder}/{FILE}", value) for folder in now.directories]
+
+
+class FixedClock(Setting):
+    """The clock of each policy under the governor userspace.
+
+    Whoever switches to this governor fixes the clock of that moment (Linux
+    drivers/cpufreq/cpufreq_userspace.c), so what was fixed before is put back after it.
+    """
+
+    title = "the clock of the governor userspace"
+    paths = re.compile(rf"{POLICIES}/policy[0-9]{{1,5}}/{FIXED_FILE}", re.ASCII)
+    texts = WHOLE_NUMBER
+    scaling = True
+
+    def text(self, tree: Tree, path: str) -> str | Unavailable:
+        """Return the clock in kHz; it is missing under another governor."""
+        found = tree.text(path)
+        if found == _UNSUPPORTED:
+            return Unavailable(f"{path} is {found} under this governor", missing=True)
+        return found

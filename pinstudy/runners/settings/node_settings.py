@@ -208,6 +208,10 @@ class FrequencyScaling:
                     targets.append(file)
                 elif switched != PERFORMANCE:
                     to_reset.append(file.path)
+            elif file.name == governor.FIXED_FILE:
+                # Under another governor than before the study there is none.
+                if f"{file.folder}/{governor.FILE}" not in asked:
+                    targets.append(file)
             elif file.name == governor.FILE or self._was_asked(file):
                 targets.append(file)
         return targets, to_reset

@@ -18,6 +18,7 @@ from pinstudy.runners.settings.setting import Setting, SettingFile
 # Energy-aware scheduling can be put back only before its governors are. The EPP follows the
 # governor. The upper limit comes first: putting back mostly raises lowered limits, and a lower
 # limit above the upper one is refused. Where limits are lowered instead, the second pass succeeds.
+# A fixed clock has to be between the limits, and may need turbo.
 SETTINGS: tuple[Setting, ...] = (
     SchedExt(),
     EnergyAware(),
@@ -29,10 +30,14 @@ SETTINGS: tuple[Setting, ...] = (
     MaxFrequency(),
     MinFrequency(),
     turbo.Turbo(),
+    governor.FixedClock(),
     KernelFeatures(),
 )
 # The files of a policy, in the same order.
-POLICY_FILES = (governor.FILE, epp.FILE, MaxFrequency.file, MinFrequency.file, turbo.FILE)
+POLICY_FILES = (
+    *(governor.FILE, epp.FILE, MaxFrequency.file, MinFrequency.file, turbo.FILE),
+    governor.FIXED_FILE,
+)
 FACTORS = {setting.name: setting for setting in SETTINGS if setting.name}
 SCALING = tuple(setting for setting in SETTINGS if setting.scaling)
 

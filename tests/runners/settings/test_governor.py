@@ -7,6 +7,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -202,6 +203,30 @@ def test_powersave_does_not_keep_the_epp_of_performance(node: Path) -> None:
     put_back(governors)
     assert in_force(node, "energy_performance_preference") == {"performance": list(ALL)}
     assert in_force(node) == {"performance": list(ALL)}
+
+
+def test_the_clock_of_userspace_comes_back_after_that_governor_and_the_limits(node: Path) -> None:
+    """As the kernel has it: no clock under others, and the present one on the way back."""
+    clock = f"{POLICIES}/policy0/scaling_setspeed"
+    for cpu in ALL:
+        write(node, f"{POLICIES}/policy{cpu}/scaling_setspeed", "<unsupported>")
+    write(node, f"{POLICIES}/policy0/scaling_governor", "userspace")
+    write(node, clock, 1200000)
+    governors = switch_of(node)
+
+    def next_case() -> None:
+        assert governors.apply("current", (0,)) is None
+
+    for switch_back in (next_case, partial(put_back, governors)):
+        assert governors.apply("performance", (0,)) is None
+        write(node, clock, "<unsupported>")
+        saved = governors.journal.read()
+        assert saved is not None
+        names = [file.name for file in saved.settings]
+        assert names[-1] == "scaling_setspeed" and names.count("scaling_setspeed") == 1
+        switch_back()
+        assert text(node, clock) == "1200000"
+        assert in_force(node)["userspace"] == [0]
 
 
 @pytest.mark.parametrize("name", ["scaling_governor", "energy_performance_preference"])
