@@ -217,7 +217,8 @@ def test_the_clock_of_userspace_comes_back_after_that_governor_and_the_limits(no
     def next_case() -> None:
         assert governors.apply("current", (0,)) is None
 
-    for switch_back in (next_case, partial(put_back, governors)):
+    back: tuple[Callable[[], None], ...] = (next_case, partial(put_back, governors))
+    for switch_back in back:
         assert governors.apply("performance", (0,)) is None
         write(node, clock, "<unsupported>")
         saved = governors.journal.read()
