@@ -381,10 +381,14 @@ def _stay_of(trace: ThreadTrace, allowed: Mask, cpu: int) -> Stay:
     return trace.stays[-1]
 
 
+_BUFFER = 8192
+
+
 def _read(path: str, *, whole: bool = False) -> str:
     """Return what one read of a file gives, or all of it; empty when the thread has ended.
 
-    One is enough for most of the kernel's files; of a list of children it gives a page (seq_file).
+    One is enough where it does not fill the buffer, as the status of a user with some thousand
+    groups does; of a list of children it gives a page (seq_file).
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
@@ -394,9 +398,9 @@ def _read(path: str, *, whole: bool = False) -> str:
             raise
         return ""
     try:
-        data = piece = os.read(descriptor, 8192)
-        while whole and piece:
-            data += (piece := os.read(descriptor, 8192))
+        data = piece = os.read(descriptor, _BUFFER)
+        while piece and (whole or len(piece) == _BUFFER):
+            data += (piece := os.read(descriptor, _BUFFER))
         return data.decode("ascii", "replace")
     except OSError:
         return ""

@@ -104,6 +104,17 @@ def test_the_sampler_reads_masks_and_cpus_of_threads_and_children(tmp_path: Path
     assert [thread.tid for thread in orphans.threads] == [20]
 
 
+def test_the_mask_of_a_user_with_thousands_of_groups_is_read(tmp_path: Path) -> None:
+    task(tmp_path, 10, 10, 3, "0-3")
+    status = tmp_path / "10" / "task" / "10" / "status"
+    # The kernel lists groups before masks, and allows 65536 of them (limits.h, NGROUPS_MAX).
+    groups = " ".join(str(1_234_500_000 + number) for number in range(2000))
+    status.write_text(status.read_text().replace("SigIgn:", f"Groups:\t{groups} \nSigIgn:"))
+    sampler = sampler_of(tmp_path)
+    sampler.sample()
+    assert [thread.allowed for thread in sampler.threads] == [(0, 1, 2, 3)]
+
+
 @given(stat=st.binary(max_size=200), status=st.binary(max_size=200))
 def test_unreadable_threads_are_not_seen(
     tmp_path_factory: pytest.TempPathFactory, stat: bytes, status: bytes
