@@ -198,10 +198,37 @@ def read_threads(tree: Tree, pid: int) -> list[Task]:
     return [task for text in texts if (task := parse_task(known(text) or ""))]
 
 
-def children_of(pid: int) -> list[int]:
+def children_of(pid: int, proc: Path = Path("/proc")) -> list[int]:
     """Return the numbers of a process's children; none of a process that has ended."""
-    texts = texts_of_threads(Path(f"/proc/{pid}/task"), "children")
+    if has_no_list_of_children(pid, str(proc)):
+        return children_by_parent(str(proc)).get(pid, [])
+    texts = texts_of_threads(proc / str(pid) / "task", "children")
     return [int(child) for text in texts for child in text.split()]
+
+
+def has_no_list_of_children(pid: int, proc: str) -> bool:
+    """Return whether a process is there, and the kernel does not list its children.
+
+    Some are built without CONFIG_PROC_CHILDREN (Linux fs/proc/Kconfig: off unless another option
+    wants it), as Talos was for x86 until 2024 (siderolabs/talos, issue 8986).
+    """
+    task = f"{proc}/{pid}/task/{pid}"
+    # In this order: a process may end in between.
+    return not os.access(f"{task}/children", os.F_OK) and os.access(f"{task}/stat", os.F_OK)
+
+
+def children_by_parent(proc: str) -> dict[int, list[int]]:
+    """Return the children of every process that has some, by the parents in all stat files.
+
+    It costs what `read_stats` does, where a list of children costs one read.
+    """
+    children: dict[int, list[int]] = {}
+    for name in os.listdir(proc):  # noqa: PTH208 - per look
+        if name.isascii() and name.isdigit() and (text := _read_stat(f"{proc}/{name}/stat")):
+            parent = text.rpartition(") ")[2].split(" ", 2)[1:2]
+            if parent and _NUMBER.fullmatch(parent[0]):
+                children.setdefault(int(parent[0]), []).append(int(name))
+    return children
 
 
 def texts_of_threads(tasks: Path, name: str) -> list[str]:

@@ -18,6 +18,8 @@ from pathlib import Path, PurePath
 from pinstudy.base.cpulist import parse_cpulist
 from pinstudy.base.errors import is_shortage
 from pinstudy.runners.host.processes import (
+    children_by_parent,
+    has_no_list_of_children,
     ignores_children,
     is_runnable,
     parse_task,
@@ -128,6 +130,9 @@ class PlacementSampler:
         self._runs_already = runs_already
         self._libraries = libraries
         self._log = log
+        # Where the kernel does not list children, all processes are read at each look.
+        self._unlisted = any(has_no_list_of_children(pid, self._proc) for pid in pids)
+        self._children_of: dict[int, list[int]] = {}
         # The links of each process's task folder: one for each thread, and two of its own.
         self._links: dict[int, int] = {}
         self._traces: dict[tuple[int, int], ThreadTrace] = {}
@@ -175,6 +180,8 @@ class PlacementSampler:
         self.samples += 1
         self._look_for_hotplug()
         self._before, self._present, self._links = self._present, {}, {}
+        if self._unlisted:
+            self._children_of = children_by_parent(self._proc)
         pids = []
         for team, root in enumerate(self._roots):
             pids += self._look_at_family(root, team, at_end)
@@ -226,8 +233,11 @@ class PlacementSampler:
             return []
 
     def _children(self, pid: int, tid: int) -> list[int]:
-        text = _read(f"{self._proc}/{pid}/task/{tid}/children", whole=True)
-        children = [int(child) for child in text.split() if child.isdigit()]
+        if self._unlisted:
+            children = self._children_of.get(pid, []) if tid == pid else []
+        else:
+            text = _read(f"{self._proc}/{pid}/task/{tid}/children", whole=True)
+            children = [int(child) for child in text.split() if child.isdigit()]
         own = os.getpid() if self._runs_already else None
         return [child for child in children if child != own]
 

@@ -265,6 +265,19 @@ def test_an_ended_process_has_neither_threads_nor_children() -> None:
     assert sleeper.pid not in children_of(os.getpid())
 
 
+def test_children_are_found_by_their_parents_where_the_kernel_lists_none(tmp_path: Path) -> None:
+    """As a kernel without CONFIG_PROC_CHILDREN."""
+    process(tmp_path, 10, "parent", threads=(0, 1))
+    for pid, parent in ((20, 10), (21, 10), (30, 20)):
+        process(tmp_path, pid, "child) S 10 (", threads=(0,), parent=parent)
+    proc = tmp_path / "proc"
+    (proc / "sys").mkdir()
+    assert [sorted(children_of(pid, proc)) for pid in (10, 20, 30, 99)] == [[20, 21], [30], [], []]
+    # Where there is a list, it counts.
+    (proc / "10" / "task" / "10" / "children").write_text("21 ")
+    assert children_of(10, proc) == [21]
+
+
 def test_other_entries_and_vanished_processes_are_passed_over(tmp_path: Path) -> None:
     assert read_stats(Tree(tmp_path)) == Unavailable("/proc is missing", missing=True)
     process(tmp_path, 10, "there")

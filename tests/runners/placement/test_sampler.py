@@ -26,6 +26,7 @@ from pinstudy.runners.placement.sampler import (
 )
 from pinstudy.runners.placement.thread_placement import Expected, Samples, prove
 from pinstudy.runners.plan.launch import Launch
+from tests.runners.proc_trees import process
 from tests.support.held import looks_counted
 from tests.support.programs import witness
 from tests.support.wait import HANG_S
@@ -113,6 +114,28 @@ def test_the_mask_of_a_user_with_thousands_of_groups_is_read(tmp_path: Path) -> 
     sampler = sampler_of(tmp_path)
     sampler.sample()
     assert [thread.allowed for thread in sampler.threads] == [(0, 1, 2, 3)]
+
+
+def test_descendants_are_found_by_their_parents_where_the_kernel_lists_none(
+    tmp_path: Path,
+) -> None:
+    proc = tmp_path / "proc"
+    for pid, parent in ((10, 1), (20, 10), (30, 20), (40, 1)):
+        for tid in (pid, pid + 1):
+            task(proc, pid, tid, 0, "0-3")
+            (proc / str(pid) / "task" / str(tid) / "children").unlink()
+        process(tmp_path, pid, "a ) name", parent=parent)
+    sampler = sampler_of(proc)
+    sampler.sample()
+    assert sorted(thread.tid for thread in sampler.threads) == [10, 11, 20, 21, 30, 31]
+    # A parent may end, and another process may come.
+    shutil.rmtree(proc / "20")
+    process(tmp_path, 30, "a ) name", parent=10)
+    task(proc, 50, 50, 0, "0-3")
+    process(tmp_path, 50, "a ) name", parent=30)
+    sampler.sample()
+    seen = {thread.tid for thread in sampler.threads if thread.last_look == 2}
+    assert seen == {10, 11, 30, 31, 50}
 
 
 @given(stat=st.binary(max_size=200), status=st.binary(max_size=200))
