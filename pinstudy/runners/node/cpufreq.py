@@ -265,12 +265,26 @@ def _policy(tree: Tree, directory: str, cpus: tuple[int, ...]) -> Policy:
 
 
 def read_turbo(tree: Tree) -> bool | None:
-    """Return whether turbo is on; None where the node does not report it."""
+    """Return whether turbo is on, on all CPUs; None where the node does not report it."""
     off = known(tree.integer(NO_TURBO))
     if off is not None:
         return off == 0
     on = known(tree.integer(BOOST))
-    return None if on is None else on != 0
+    if not on:
+        return None if on is None else False
+    return "0" not in policy_boosts(tree).values()
+
+
+def policy_boosts(tree: Tree) -> dict[str, str]:
+    """Return the text of each policy's own switch of turbo, by its path; 1 means on.
+
+    From Linux 6.7 on (commit 218a06a79d9a), drivers have such files beside the node's: that one
+    sets all of them, and while it holds 0 the kernel refuses theirs; while it holds 1 one of them
+    may hold 0 (drivers/cpufreq/cpufreq.c, cpufreq_boost_trigger_state and store_local_boost).
+    """
+    paths = (f"{POLICIES}/policy{number}/boost" for number in tree.numbered(POLICIES, "policy"))
+    texts = {path: tree.text(path) for path in paths}
+    return {path: text for path, text in texts.items() if isinstance(text, str)}
 
 
 def read_mode(tree: Tree) -> str | None:

@@ -199,6 +199,8 @@ class FrequencyScaling:
         for file in before:
             if file.folder not in present and file.path not in turbo.FILES:
                 continue
+            if turbo.follows_node(file, asked):
+                continue
             if file.path in asked:
                 targets.append(SettingFile(file.path, asked[file.path]))
             elif file.name == epp.FILE:

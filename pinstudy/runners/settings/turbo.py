@@ -1,19 +1,28 @@
 """Turbo: frequencies above the base.
 
 intel_pstate has one file for the node, which holds 1 for off; other drivers have one that holds 1
-for on, and amd-pstate one for each policy (Linux Documentation/admin-guide/pm/intel_pstate.rst,
-cpufreq.rst "The boost file in sysfs", amd-pstate.rst).
+for on, and newer kernels one for each policy beside it (Linux
+Documentation/admin-guide/pm/intel_pstate.rst, cpufreq.rst "The boost file in sysfs",
+amd-pstate.rst; pinstudy/runners/node/cpufreq.py, policy_boosts).
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
+from pinstudy.base.cpulist import cpulists_by_value
 from pinstudy.base.reading import Unavailable
 from pinstudy.configs.settings import OFF, ON
-from pinstudy.runners.host.tree import Tree
-from pinstudy.runners.node.cpufreq import BOOST, NO_TURBO, POLICIES, read_turbo
-from pinstudy.runners.settings.setting import WHOLE_NUMBER, Present, Setting, SettingFile
+from pinstudy.runners.node.cpufreq import (
+    BOOST,
+    NO_TURBO,
+    POLICIES,
+    policy_boosts,
+    policy_directories,
+    read_turbo,
+)
+from pinstudy.runners.settings.setting import WHOLE_NUMBER, Present, Setting, SettingFile, listed
 
 FILE = "boost"
 FILES = (NO_TURBO, BOOST)
@@ -34,29 +43,34 @@ class Turbo(Setting):
     scaling = True
 
     def read(self, now: Present) -> str | Unavailable:
-        """Return ON or OFF; with policies that differ, OFF where any of them is off."""
-        if (turbo := read_turbo(now.tree)) is not None:
-            return ON if turbo else OFF
-        texts = self._of_policies(now.tree)
-        if not texts:
-            return Unavailable(MISSING)
-        return OFF if "0" in texts.values() else ON
+        """Return ON or OFF, each with its CPUs where policies differ."""
+        boosts = policy_boosts(now.tree)
+        if not boosts or now.tree.text(BOOST) == TEXTS[BOOST][OFF]:
+            turbo = read_turbo(now.tree)
+            return Unavailable(MISSING) if turbo is None else (OFF, ON)[turbo]
+        folders = policy_directories(now.tree)
+        off = {path.rpartition("/")[0] for path, text in boosts.items() if text == "0"}
+        return listed(cpulists_by_value({cpu: (ON, OFF)[folders[cpu] in off] for cpu in folders}))
+
+    def is_in_force(self, now: Present, value: str) -> bool:
+        """Return whether the node's file and those of all policies have the value."""
+        files = self.files(now, value)
+        return bool(files) and all(self.holds(now.tree, file) for file in files)
 
     def impossible(self, now: Present, value: str) -> str | None:
         found = self.read(now)
         return found.reason if isinstance(found, Unavailable) else None
 
     def files(self, now: Present, value: str) -> list[SettingFile]:
-        """Return the node's file, or those of its policies."""
+        """Return the node's file, and those of its policies where they have to be written, too."""
         there = [path for path in FILES if isinstance(now.tree.text(path), str)]
-        if there:
-            return [SettingFile(path, TEXTS[path][value]) for path in there]
-        return [SettingFile(path, TEXTS[BOOST][value]) for path in self._of_policies(now.tree)]
+        files = [SettingFile(path, TEXTS[path][value]) for path in there]
+        if BOOST in there and value == OFF:
+            return files
+        return files + [SettingFile(path, TEXTS[BOOST][value]) for path in policy_boosts(now.tree)]
 
-    @staticmethod
-    def _of_policies(tree: Tree) -> dict[str, str]:
-        paths = (
-            f"{POLICIES}/policy{number}/{FILE}" for number in tree.numbered(POLICIES, "policy")
-        )
-        texts = {path: tree.text(path) for path in paths}
-        return {path: text for path, text in texts.items() if isinstance(text, str)}
+
+def follows_node(file: SettingFile, asked: Mapping[str, str]) -> bool:
+    """Return whether a file is a policy's, which the node's file that a case asks for sets, too."""
+    is_off = asked.get(BOOST) == TEXTS[BOOST][OFF]
+    return is_off and file.name == FILE and file.path not in FILES

@@ -10,12 +10,13 @@ from pinstudy.base.reading import Unavailable
 from pinstudy.configs.settings import AS_IT_IS, NAMES, settings_of
 from pinstudy.configs.site import GovernorRule, SchedulerRule, Site
 from pinstudy.runners.host.tree import Tree
+from pinstudy.runners.node.cpufreq import read_cpufreq
 from pinstudy.runners.node.discovery import read_topology
 from pinstudy.runners.node.node import state_changes
 from pinstudy.runners.settings.files import put_in_force, read_scaling
 from pinstudy.runners.settings.node_settings import NodeSettings
 from pinstudy.runners.settings.registry import FACTORS, is_valid
-from pinstudy.runners.settings.setting import SettingFile
+from pinstudy.runners.settings.setting import Present, SettingFile
 from tests.runners.settings.factors import (
     CACHE_AWARE,
     ENERGY_AWARE,
@@ -34,6 +35,8 @@ from tests.support.trees import CPU, build_tree, write
 
 # The P-cores and the E-cores of an i9-14900K without SMT.
 PCORES, ECORES, ALL = tuple(range(8)), tuple(range(8, 24)), tuple(range(24))
+BOOST = f"{CPU}/cpufreq/boost"
+BOOSTS = tuple(f"{CPU}/cpufreq/policy{cpu}/boost" for cpu in ALL)
 UPPER = "constraint_0_power_limit_uw"
 POLICY = f"/{CPU}/cpufreq/policy3"
 GOVERNOR = f"{POLICY}/scaling_governor"
@@ -130,8 +133,8 @@ def test_a_power_limit_is_in_force_within_an_eighth_of_a_watt(
     ("paths", "on", "off"),
     [
         ((NO_TURBO,), "0", "1"),
-        ((f"{CPU}/cpufreq/boost",), "1", "0"),
-        (tuple(f"{CPU}/cpufreq/policy{cpu}/boost" for cpu in ALL), "1", "0"),
+        ((BOOST,), "1", "0"),
+        (BOOSTS, "1", "0"),
     ],
     ids=["intel_pstate", "node", "policies"],
 )
@@ -146,6 +149,61 @@ def test_turbo_is_off_where_a_file_says_so_in_its_own_sense(
     assert {text(node, path) for path in paths} == {off}
     put_back(settings)
     assert {text(node, path) for path in paths} == {on}
+
+
+@pytest.fixture
+def boosted(node: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A node of Linux 6.7 or newer, whose switches of turbo follow the kernel's rules."""
+    (node / NO_TURBO).unlink()
+    for path in (BOOST, *BOOSTS):
+        write(node, path, "1")
+    put = Tree.put
+
+    def put_by_kernel(tree: Tree, path: str, value: str) -> Unavailable | None:
+        """Linux drivers/cpufreq/cpufreq.c, store_local_boost and cpufreq_boost_trigger_state."""
+        if path[1:] in BOOSTS and text(node, BOOST) == "0":
+            return Unavailable(f"{path}: Invalid argument")
+        if path[1:] == BOOST:
+            for policy_path in BOOSTS:
+                write(node, policy_path, value)
+        return put(tree, path, value)
+
+    monkeypatch.setattr(Tree, "put", put_by_kernel)
+    return node
+
+
+@pytest.mark.parametrize(
+    ("of_node", "off", "words"),
+    [
+        ("1", (), "on"),
+        ("0", ALL, "off"),
+        ("1", (3, 4), "on on 0-2,5-23, off on 3-4"),
+        ("1", ALL, "off"),
+    ],
+)
+def test_turbo_of_a_node_and_of_its_policies_is_switched_and_put_back_from_every_state(
+    boosted: Path, of_node: str, off: tuple[int, ...], words: str
+) -> None:
+    write(boosted, BOOST, of_node)
+    for cpu in off:
+        write(boosted, BOOSTS[cpu], "0")
+    before = all_settings(boosted)
+    present = Present(Tree(boosted), read_cpufreq(boosted))
+    assert FACTORS["turbo"].read(present) == words
+    assert present.cpufreq.turbo == (words == "on")
+    settings = node_settings(boosted)
+    for value, shown in (("on", "1"), ("off", "0"), ("on", "1")):
+        wanted = settings_of(turbo=value)
+        assert settings.apply("current", wanted, (0,)) is None
+        assert {text(boosted, path) for path in (BOOST, *BOOSTS)} == {shown}
+        assert settings.read_back("current", wanted, (0,)).fields["settings_read"] == {
+            "turbo": value
+        }
+        assert settings.apply("current", AS_IT_IS, ALL) is None
+        assert all_settings(boosted) == before
+        assert settings.apply("current", wanted, PCORES) is None
+    put_back(settings)
+    assert all_settings(boosted) == before
 
 
 def test_itmt_is_switched_where_newer_kernels_have_it(node: Path) -> None:
