@@ -58,10 +58,26 @@ def long_term_files(tree: Tree) -> dict[str, str] | Unavailable:
     return found
 
 
+def doubt_of_pl1(tree: Tree, zone: str, domain: str) -> str:
+    """Return why PL1 of a zone may not be in force; empty where it is.
+
+    The kernel shows 0 where PL1 is disabled, and also where the firmware has locked it, so that it
+    is in force (Linux drivers/powercap/intel_rapl_common.c, get_domain_enable).
+    """
+    path = f"{POWERCAP}/{zone}/enabled"
+    if tree.text(path) != "0":
+        return ""
+    return (
+        f"PL1 of {domain} is disabled, or locked by the firmware: the kernel does not tell which "
+        f"({path} is 0; `echo 1 > {path}` enables it)"
+    )
+
+
 def read_power_limits(tree: Tree) -> list[dict[str, Any]] | Unavailable:
     """Return every limit: its zone, domain, name, watts, window in seconds.
 
-    A limit that cannot be read has None for its watts, and a `reason`.
+    A limit that cannot be read has None for its watts, and a `reason`; a long-term one that may not
+    be in force has its watts and a `reason`.
     """
     names = tree.names(POWERCAP)
     if isinstance(names, Unavailable):
@@ -84,6 +100,8 @@ def read_power_limits(tree: Tree) -> list[dict[str, Any]] | Unavailable:
             }
             if isinstance(power, Unavailable):
                 limit["reason"] = power.reason
+            elif limit["name"] == LONG_TERM and (doubt := doubt_of_pl1(tree, zone, domain or zone)):
+                limit["reason"] = doubt
             limits.append(limit)
     return limits or Unavailable(f"{POWERCAP} has no zone with a power limit")
 
@@ -91,19 +109,29 @@ def read_power_limits(tree: Tree) -> list[dict[str, Any]] | Unavailable:
 def limits_by_domain(limits: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, float]]:
     """Return `pl1_w` with its `tau_s`, and `pl2_w`, of each domain, as far as they are known.
 
-    Of the two interfaces to one package (MSR and MMIO), the limit of the lower power counts, with
-    its own window.
+    Of the two interfaces to one package (MSR and MMIO), the limit that decides counts, with its own
+    window.
     """
-    # 0 W is no limit: the interface is there but not in use.
-    in_use = [limit for limit in limits if limit["power_w"] and limit["domain"] is not None]
-    highest_first = sorted(in_use, key=_power_and_window, reverse=True)
-    lowest = {(limit["domain"], limit["name"]): limit for limit in highest_first}
     found: dict[str, dict[str, float]] = {}
-    for (domain, name), limit in lowest.items():
+    for (domain, name), limit in deciding_limits(limits).items():
         for field, source in _NAMES.get(name, ()):
             if limit[source] is not None:
                 found.setdefault(domain, {})[field] = limit[source]
     return found
+
+
+def deciding_limits(
+    limits: Iterable[Mapping[str, Any]],
+) -> dict[tuple[str, str], Mapping[str, Any]]:
+    """Return the limit that decides, by domain and name: the one of the lowest power.
+
+    One that may not be in force decides only where no other does.
+    """
+    # 0 W is no limit: the interface is there but not in use.
+    in_use = [limit for limit in limits if limit["power_w"] and limit["domain"] is not None]
+    highest_first = sorted(in_use, key=_power_and_window, reverse=True)
+    doubtful_first = sorted(highest_first, key=lambda limit: "reason" not in limit)
+    return {(limit["domain"], limit["name"]): limit for limit in doubtful_first}
 
 
 def long_term_window_s(tree: Tree) -> float | Unavailable:

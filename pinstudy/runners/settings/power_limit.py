@@ -3,7 +3,8 @@
 Of the interfaces to one package (MSR and MMIO) the lower limit counts, so that both get the limit.
 The firmware may lock it: the kernel then takes the value and keeps the old one, which shows when it
 is read back (Linux Documentation/power/powercap/powercap.rst; drivers/powercap/intel_rapl_common.c,
-rapl_write_pl_data).
+rapl_write_pl_data). A package needs one interface whose limit is in force for sure; on another one
+a limit is set as well, for the case that it is.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import re
 from pinstudy.base.reading import Unavailable
 from pinstudy.configs.settings import power_w, shown_power
 from pinstudy.runners.host.tree import Tree
-from pinstudy.runners.node.power import POWERCAP, long_term_files
+from pinstudy.runners.node.power import POWERCAP, doubt_of_pl1, long_term_files
 from pinstudy.runners.settings.setting import WHOLE_NUMBER, Present, Setting, SettingFile, listed
 
 _PACKAGE = "package-"
@@ -33,12 +34,14 @@ class PackagePowerLimit(Setting):
     texts = WHOLE_NUMBER
 
     def read(self, now: Present) -> str | Unavailable:
-        """Return the limit of each package: of its interfaces, the lower one."""
+        """Return the limit of each package: of its interfaces in force, the lower one."""
         limits = self._limits(now.tree)
         if isinstance(limits, Unavailable):
             return limits
         by_package: dict[str, float] = {}
-        for package, watts in limits.values():
+        for package, watts, doubt in limits.values():
+            if doubt:
+                continue
             by_package[package] = min(watts, by_package.get(package, watts))
         holders: dict[str, str] = {}
         for package, watts in by_package.items():
@@ -71,12 +74,15 @@ class PackagePowerLimit(Setting):
         return isinstance(found, int) and abs(found - int(file.value)) < _UNIT_UW
 
     @staticmethod
-    def _limits(tree: Tree) -> dict[str, tuple[str, float]] | Unavailable:
-        """Return the package and the watts of each file that limits one."""
+    def _limits(tree: Tree) -> dict[str, tuple[str, float, str]] | Unavailable:
+        """Return package and watts of each file that limits one, and why that may not hold.
+
+        `Unavailable` where that is so of all files of a package.
+        """
         files = long_term_files(tree)
         if isinstance(files, Unavailable):
             return files
-        found = {}
+        found: dict[str, tuple[str, float, str]] = {}
         for path, domain in files.items():
             if domain.startswith(_PACKAGE):
                 microwatts = tree.natural(path)
@@ -84,5 +90,10 @@ class PackagePowerLimit(Setting):
                     return microwatts
                 # 0 W is no limit: the interface is there but not in use.
                 if microwatts:
-                    found[path] = domain, microwatts / 1e6
+                    doubt = doubt_of_pl1(tree, path.split("/")[-2], domain)
+                    found[path] = domain, microwatts / 1e6, doubt
+        sure = {package for package, _, doubt in found.values() if not doubt}
+        for package, _, doubt in found.values():
+            if package not in sure:
+                return Unavailable(doubt)
         return found or Unavailable("no package has a long-term limit of power")

@@ -483,6 +483,8 @@ CLIENT = [
     pl1("intel-rapl:1", "psys", 10.0),
 ]
 MMIO = pl1("intel-rapl-mmio:0", "package-0", 45.0)
+# Its zone shows that it is disabled, or locked by the firmware.
+DOUBTFUL = {"reason": "PL1) is not known to be in force"}
 OTHER = pl1("intel-rapl:2", "package-1", 65.0)
 
 
@@ -497,6 +499,12 @@ OTHER = pl1("intel-rapl:2", "package-1", 65.0)
         # The lowest limit of a package holds, and packages add up.
         (50.0, [*CLIENT, MMIO], "burst above PL1"),
         (100.0, [*CLIENT, OTHER], ""),
+        # One that may be disabled does not count beside another, and alone it is no burst for sure.
+        (50.0, [*CLIENT, MMIO | DOUBTFUL], ""),
+        (70.0, [*CLIENT, MMIO | DOUBTFUL], "burst above PL1"),
+        (63.0, [CLIENT[0] | DOUBTFUL], ""),
+        (63.1, [CLIENT[0] | DOUBTFUL], None),
+        (140.0, [*CLIENT, OTHER | DOUBTFUL], None),
         # What is not known is not judged.
         (60.0, [], None),
         (60.0, [pl1(PACKAGE, "package-0", None)], None),

@@ -245,6 +245,28 @@ def test_the_lower_of_two_limits_of_a_package_counts_with_its_own_window(
         assert limit["reason"].endswith("constraint_0_power_limit_uw is empty")
 
 
+@pytest.mark.parametrize(
+    ("enabled", "counts_w"), [(("1", "0"), 125.0), (("0", "1"), 28.0), (("0", "0"), 28.0)]
+)
+def test_a_limit_that_may_be_disabled_counts_only_where_no_other_is_in_force(
+    tmp_path: Path, enabled: tuple[str, str], counts_w: float
+) -> None:
+    files: dict[str, object] = {}
+    zones = zip(("intel-rapl:0", "intel-rapl-mmio:0"), (125000000, 28000000), enabled, strict=True)
+    for zone, microwatts, text in zones:
+        files |= {
+            f"{POWERCAP}/{zone}/name": "package-0",
+            f"{POWERCAP}/{zone}/enabled": text,
+            f"{POWERCAP}/{zone}/constraint_0_name": "long_term",
+            f"{POWERCAP}/{zone}/constraint_0_power_limit_uw": microwatts,
+        }
+    node = node_of(tmp_path, files)
+    assert read_state(node, (0,)).fields["power_limits"] == {"package-0": {"pl1_w": counts_w}}
+    reasons = {limit["zone"]: limit.get("reason", "") for limit in node.facts["power_limits"]}
+    for zone, text in zip(("intel-rapl:0", "intel-rapl-mmio:0"), enabled, strict=True):
+        assert reasons[zone].startswith("PL1 of package-0 is disabled, or locked") == (text == "0")
+
+
 def test_a_guest_says_that_it_is_one(tmp_path: Path) -> None:
     node = open_node(build_tree(tmp_path, "kvm-guest"))
     assert node.facts["virtual_machine"] is True

@@ -151,6 +151,31 @@ def test_turbo_is_off_where_a_file_says_so_in_its_own_sense(
     assert {text(node, path) for path in paths} == {on}
 
 
+def test_a_power_limit_needs_an_interface_whose_limit_is_enabled(node: Path) -> None:
+    """A zone shows 0 where its limit is disabled, and where the firmware has locked it."""
+    wanted = settings_of(power_limit="125 W")
+    write(node, f"{MMIO}/{UPPER}", "28000000")
+    write(node, f"{MMIO}/enabled", "0")
+    settings = node_settings(node)
+    present = Present(Tree(node), read_cpufreq(node))
+    assert FACTORS["power_limit"].read(present) == "125 W"
+    # A limit that may be locked is set all the same, and would show it.
+    assert settings.apply("current", wanted, ALL) is None
+    assert text(node, f"{MMIO}/{UPPER}") == "125000000"
+    put_back(settings)
+    assert text(node, f"{MMIO}/{UPPER}") == "28000000"
+    # Nothing tells whether what is shown is in force.
+    write(node, f"{PACKAGE}/enabled", "0")
+    reason = settings.problem("current", wanted, ALL)
+    assert reason == settings.apply("current", wanted, ALL)
+    assert reason is not None and reason.startswith(
+        "the power limit (PL1) cannot be 125 W: PL1 of package-0 is disabled, or locked by the "
+        "firmware: the kernel does not tell which (/sys/class/powercap/intel-rapl"
+    )
+    assert reason.endswith("/enabled` enables it)")
+    assert text(node, f"{MMIO}/{UPPER}") == "28000000"
+
+
 @pytest.fixture
 def boosted(node: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A node of Linux 6.7 or newer, whose switches of turbo follow the kernel's rules."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import reduce
 from operator import or_
@@ -29,7 +29,12 @@ from pinstudy.runners.measure.conditions.temperature import Thermometer
 from pinstudy.runners.measure.conditions.throttling import QuotaMeter, ThrottleMeter
 from pinstudy.runners.measure.meter import Meters
 from pinstudy.runners.node.node import Node
-from pinstudy.runners.node.power import LONG_TERM, limits_by_domain, read_power_limits
+from pinstudy.runners.node.power import (
+    LONG_TERM,
+    deciding_limits,
+    limits_by_domain,
+    read_power_limits,
+)
 from pinstudy.runners.node.topology import with_siblings
 
 LOADAVG = "/proc/loadavg"
@@ -217,35 +222,37 @@ def power_limit_note(power_w: object, limits: Iterable[Mapping[str, Any]]) -> Re
 
     A processor may draw more than its long-term power limit (PL1) for seconds (PL2, tau): a short
     run then measures a burst that a longer run cannot sustain. Nothing where the power was not
-    measured: `power_pkg_w` has the reason.
+    measured: `power_pkg_w` has the reason. A PL1 that may not be in force limits nothing for sure.
 
     `power_w` is the average power of all packages in watts; `limits` are those at the end of
     the run (runners.node.power_limits.read_power_limits). PL1 is the sum over packages of each
     one's lowest limit: a package may have one limit in a model-specific register and another in a
     memory-mapped one (intel-rapl-mmio).
     """
-    limit_w = _long_term_w(limits)
-    name = "power_limit_note"
-    if not isinstance(power_w, (int, float)):
-        return Reading()
-    if limit_w is None:
-        return Reading({}, {name: "the package's long-term power limit (PL1) is not known"})
-    average = f"average package power {power_w:.1f} W"
-    if power_w > limit_w:
-        note = f"burst above PL1: {average}, PL1 {limit_w:.1f} W; a longer run is slower"
-    elif power_w >= AT_LIMIT * limit_w:
-        note = f"at PL1: {average}, PL1 {limit_w:.1f} W; the limit may have held the frequency down"
-    else:
-        note = ""
-    return Reading({name: note})
-
-
-def _long_term_w(limits: Iterable[Mapping[str, Any]]) -> float | None:
     of_packages = [
         limit
         for limit in limits
         if str(limit["domain"]).startswith("package") and limit["name"] == LONG_TERM
     ]
+    limit_w = _long_term_w(of_packages)
+    name = "power_limit_note"
+    if not isinstance(power_w, (int, float)):
+        return Reading()
+    if limit_w is None:
+        return Reading({}, {name: "the package's long-term power limit (PL1) is not known"})
+    if power_w < AT_LIMIT * limit_w:
+        return Reading({name: ""})
+    doubts = (limit.get("reason") for limit in deciding_limits(of_packages).values())
+    if doubt := next(filter(None, doubts), ""):
+        return Reading({}, {name: doubt})
+    average = f"average package power {power_w:.1f} W"
+    note = f"at PL1: {average}, PL1 {limit_w:.1f} W; the limit may have held the frequency down"
+    if power_w > limit_w:
+        note = f"burst above PL1: {average}, PL1 {limit_w:.1f} W; a longer run is slower"
+    return Reading({name: note})
+
+
+def _long_term_w(of_packages: Sequence[Mapping[str, Any]]) -> float | None:
     found = limits_by_domain(of_packages)
     complete = bool(found) and found.keys() == {limit["domain"] for limit in of_packages}
     return sum(package["pl1_w"] for package in found.values()) if complete else None
