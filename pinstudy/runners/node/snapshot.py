@@ -67,7 +67,7 @@ _FILES = (
         "affected_cpus related_cpus scaling_driver scaling_governor scaling_available_governors "
         "scaling_min_freq scaling_max_freq cpuinfo_min_freq cpuinfo_max_freq base_frequency boost "
         "energy_performance_preference energy_performance_available_preferences "
-        f"amd_pstate_floor_freq {' '.join(facts.PREFCORE_OF_POLICY.values())}",
+        f"amd_pstate_floor_freq amd_pstate_max_freq {' '.join(facts.PREFCORE_OF_POLICY.values())}",
     ),
     (f"{facts.UNCORE}/*", "min_freq_khz max_freq_khz"),
     (f"{CPUS}/intel_pstate", "status no_turbo hwp_dynamic_boost min_perf_pct max_perf_pct"),

@@ -146,6 +146,16 @@ def halves(
     )
 
 
+def zen5_with_5c(*khz: int, highest: tuple[int, int] = (200, 140)) -> Machine:
+    """Return two Zen 5 and two Zen 5c that show these highest frequencies at present."""
+    machine = halves(AMD_ZEN5, khz, highest=highest)
+    fixed = zip(machine.policies.items(), (5100000, 3300000), strict=True)
+    return replace(
+        machine,
+        policies={cpus: files | {"amd_pstate_max_freq": of} for (cpus, files), of in fixed},
+    )
+
+
 def midr(part: int) -> object:
     return arm_part(part, 0)[MIDR]
 
@@ -203,6 +213,11 @@ TWO_KINDS, ONE_KIND = {"P": "0-1", "E": "2-3"}, {"P": "0-3"}
         ),
         # CPUs missing from the list of P-cores are E-cores in the last resort.
         (Machine(FOUR, pmus={"cpu_core": "0-1", "cpu_atom": ""}, block=INTEL), TWO_KINDS, ""),
+        # Without turbo, the kernel shows Zen 5 and Zen 5c sharing an L3 cache one frequency alone.
+        (zen5_with_5c(2000000, 2000000), TWO_KINDS, "amd_pstate_max_freq 5100000, more than"),
+        (zen5_with_5c(5100000, 3300000), TWO_KINDS, "amd_pstate_max_freq 5100000, more than"),
+        # Two names of one frequency are one sign.
+        (zen5_with_5c(5100000, 3300000, highest=(200, 200)), ONE_KIND, "no two signs agree"),
         # One value that differs makes no kinds, alone or where another is equal.
         (halves(INTEL, STEP, highest=(50, 50)), ONE_KIND, "no two signs agree"),
         (halves(INTEL, STEP), ONE_KIND, "cpuinfo_max_freq, but no two signs agree"),

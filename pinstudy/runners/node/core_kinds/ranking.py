@@ -28,11 +28,15 @@ from pinstudy.runners.node.topology import KIND_ORDER, CoreKind
 
 CAPACITY, HIGHEST_PERF = "cpu_capacity", "acpi_cppc/highest_perf"
 MAX_FREQ, _BASE_FREQ = "cpuinfo_max_freq", "base_frequency"
+# That of the hardware: while turbo is off, amd-pstate lowers cpuinfo_max_freq to the nominal one,
+# and leaves this as it is (Linux drivers/cpufreq/amd-pstate.c, amd_pstate_cpu_boost_update and
+# show_amd_pstate_max_freq).
+_AMD_MAX_FREQ = "amd_pstate_max_freq"
 # Best evidence first: capacity and performance include the frequency.
 _RANKING_SIGNS = (CAPACITY, HIGHEST_PERF, MAX_FREQ)
-_SIGNS_OF_X86 = (_BASE_FREQ, HIGHEST_PERF, MAX_FREQ)
+_SIGNS_OF_X86 = (_BASE_FREQ, HIGHEST_PERF, _AMD_MAX_FREQ, MAX_FREQ)
 _SIGNS = (*_SIGNS_OF_X86, CAPACITY)
-_OF_POLICY = frozenset({MAX_FREQ, _BASE_FREQ})
+_OF_POLICY = frozenset({MAX_FREQ, _AMD_MAX_FREQ, _BASE_FREQ})
 # Firmware reports 255, the field's largest value, for overclocked CPUs (Linux
 # drivers/cpufreq/intel_pstate.c, "CPPC_MAX_PERF").
 _NO_VALUE = {HIGHEST_PERF: 255}
@@ -90,6 +94,9 @@ def by_ranks(view: NodeView) -> Finding:
     family = view.amd_family
     candidates = _SIGNS_OF_X86 if view.vendor else _SIGNS
     signs = {sign: values for sign in candidates if (values := _distinguishing_values(view, sign))}
+    if _AMD_MAX_FREQ in signs:
+        # Both are one fact, which has one vote.
+        signs.pop(MAX_FREQ, None)
     if family is not None and family < _FIRST_HYBRID_AMD_FAMILY:
         stepped = _by_agreement(view, signs).kinds
         even = all(_is_even(values, kind.cpus) for values in signs.values() for kind in stepped)
