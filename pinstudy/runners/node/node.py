@@ -43,6 +43,8 @@ _UNCHANGED = (
     *("sched_ext", "sched_ext_scheduler", "sched_ext_loaded"),
     *("isolated_cpus", "cpuset_partition"),
 )
+# As a field of the state, and as a setting that a case asks for.
+_MOVED_BY_HEAT = frozenset({"max_khz", "max_frequency"})
 
 
 @dataclass(frozen=True)
@@ -163,13 +165,21 @@ def _power_limits(tree: Tree) -> dict[str, dict[str, float]] | Unavailable:
     return Unavailable(next(filter(None, reasons), "none is named PL1 or PL2"))
 
 
-def state_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
-    """Return in words which settings differ between two states; empty when none do."""
+def state_changes(
+    before: Mapping[str, Any], after: Mapping[str, Any], *, cooled: bool = False
+) -> str:
+    """Return in words which settings differ between two states; empty when none do.
+
+    While the kernel has `cooled` CPUs, it has moved their highest frequency itself (Linux
+    drivers/thermal/cpufreq_cooling.c): that alone is heat, as the run's throttling tells, and no
+    setting. A slow run would else be lost for being slow.
+    """
     names = _differing(_UNCHANGED, before, after)
-    if not names:
+    by_heat = _MOVED_BY_HEAT if cooled else frozenset()
+    if by_heat.issuperset(names):
         # What a case asks for, and no other field tells.
         before, after = (state.get("settings_read", {}) for state in (before, after))
-        names = _differing(before, before, after)
+        names = [name for name in _differing(before, before, after) if name not in by_heat]
     return "; ".join(_change(name, before, after) for name in names)
 
 

@@ -89,6 +89,7 @@ _FILES = (
     ),
     (SUPPLIES, ""),
     ("/sys/class/thermal/thermal_zone[0-9]*", "type temp"),
+    ("/sys/class/thermal/cooling_device[0-9]*", "type cur_state"),
     *((directory, "") for directory in facts.VIRTUAL_NODES),
     ("/proc", "cmdline cpuinfo meminfo version"),
     ("/proc/sys/kernel", "osrelease"),

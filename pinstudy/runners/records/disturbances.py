@@ -51,6 +51,8 @@ def disturbances(record: Mapping[str, Any]) -> tuple[str, ...]:
     # Most runs are quiet, and many are read.
     if throttle and any(throttle.values()):
         found += [word for word, names in _COUNTERS.items() if any(map(throttle.get, names))]
+    if get("cpu_cooling") and THROTTLED not in found:
+        found.append(THROTTLED)
     if get("quota_throttled_s"):
         found.append(BY_QUOTA)
     if get("power_limit_note"):

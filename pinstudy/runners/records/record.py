@@ -508,8 +508,8 @@ class NodeAround(State):
     """by package: `{"package 0": 45.0}`"""
     temperature_after_c: dict[str, Celsius] | None = None
     throttle: dict[str, Count] | None = None
-    """increase of `core_count`, `core_ms`, `package_count`, `package_ms`,
-    `…_power_limit_count`, over the node"""
+    """increase of `{core,package}_{count,ms,power_limit_count}`; CPUs' cooling states above 0"""
+    cpu_cooling: dict[str, Count] | None = None
     power_limit_note: str | None = ""
     """average package power was at or above PL1"""
     temperature_reference_c: dict[str, Celsius] | None = None

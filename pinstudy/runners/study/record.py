@@ -65,7 +65,7 @@ def run_record(
     change = (
         hotplug_problem(observed.hotplugged_cpus)
         or thrown_out
-        or state_changes(before.fields, after.fields)
+        or state_changes(before.fields, after.fields, cooled="cpu_cooling" in counted)
     )
     status, reason = classify(case, observed, proof, change)
     metrics, absent = read_metrics(case, observed)

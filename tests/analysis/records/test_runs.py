@@ -258,7 +258,7 @@ NAMES_WITHIN = [
 ]
 OF_DISTURBANCES = {
     *("throttle", "power_limit_note", "gate_reached", "foreign_cpu_s", "steal_s", "daemons"),
-    "quota_throttled_s",
+    *("quota_throttled_s", "cpu_cooling"),
 }
 FREE = sorted({*record(), *OF_ENGINES, *OF_DISTURBANCES} - REFUSED)
 anything = st.recursive(

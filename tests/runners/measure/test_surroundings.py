@@ -34,6 +34,7 @@ from pinstudy.runners.measure.conditions.surroundings import (
 )
 from pinstudy.runners.measure.conditions.throttling import NO_COUNTERS, QuotaMeter, ThrottleMeter
 from pinstudy.runners.node.node import open_node
+from pinstudy.runners.records.disturbances import THROTTLED, disturbances
 from tests.runners.proc_trees import process
 from tests.runners.sensor_trees import TWO_PACKAGES, hwmon, throttle
 from tests.runners.study.made_node import Quiet
@@ -370,6 +371,32 @@ def test_one_lost_counter_spoils_its_sum_and_no_other(tmp_path: Path) -> None:
     assert "cpu5/thermal_throttle/core_throttle_count" in reading.unavailable["throttle.core_count"]
     assert "'many', not a whole number" in reading.unavailable["throttle.core_ms"]
     assert "went back from 7 to 0" in reading.unavailable["throttle.package_count"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "before", "after", "told"),
+    [
+        ("cpufreq-cpu0", "0", "3", {"cooling_device0": 3}),
+        ("thermal-cpufreq-0", "2", "0", {"cooling_device0": 2}),
+        ("Processor", "1", "1", {"cooling_device0": 1}),
+        ("Processor", "0", "0", None),
+        ("cpufreq-cpu0", "", "?", None),
+        ("Fan", "0", "3", None),
+    ],
+)
+def test_a_frequency_that_the_kernel_lowers_because_of_heat_is_throttling(
+    root: Path, kind: str, before: str, after: str, told: dict[str, int] | None
+) -> None:
+    device = "sys/class/thermal/cooling_device0"
+    write(root, f"{device}/type", kind)
+    write(root, f"{device}/cur_state", before)
+    around = Surroundings(open_node(root))
+    around.start()
+    write(root, f"{device}/cur_state", after)
+    around.stop()
+    fields = around.measured((3,), 0.7, None, 20.0).fields
+    assert fields.get("cpu_cooling") == told
+    assert (THROTTLED in disturbances(fields)) == (told is not None)
 
 
 GROUPS = "sys/fs/cgroup"

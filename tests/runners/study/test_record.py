@@ -27,7 +27,7 @@ from pinstudy.runners.plan.case import loop_fields
 from pinstudy.runners.plan.launch import Launch
 from pinstudy.runners.plan.plan import Plan, make_plan
 from pinstudy.runners.plan.runs import PlannedRun
-from pinstudy.runners.records.disturbances import MORE_THREADS, disturbances
+from pinstudy.runners.records.disturbances import MORE_THREADS, THROTTLED, disturbances
 from pinstudy.runners.records.line import line_of
 from pinstudy.runners.records.reader import read_records
 from pinstudy.runners.records.shard import Shard
@@ -51,6 +51,7 @@ def recorded(
     ending: Ending = cases.LASTED,
     thrown_out: str = "",
     threads: tuple[ThreadTrace, ...] = (),
+    collected: list[Reading] | None = None,
     **changes: object,
 ) -> dict[str, Any]:
     """Return the record of a run of a case, with the node's state before and after it."""
@@ -60,7 +61,7 @@ def recorded(
     states = Reading(governor | (before or {})), Reading(governor | (after or {}))
     seen = cases.observation(ending, threads=threads, looks=20)
     facts = (origin_of("study", "digest", 1), planned, case, LAUNCH, seen, "2026-01-01T00:00:00Z")
-    return run_record(*facts, states, [], thrown_out=thrown_out)
+    return run_record(*facts, states, collected or [], thrown_out=thrown_out)
 
 
 @pytest.mark.parametrize(
@@ -78,6 +79,31 @@ def test_power_limits_that_moved_during_a_run_are_told_from_before_and_after(
     record = recorded(before, after)
     assert record.get("power_limits_before") == told
     assert record.get("power_limits") == after.get("power_limits")
+
+
+CAPPED: dict[str, Any] = {
+    "max_khz": {"1200000": "0-7"},
+    "settings_read": {"max_frequency": "1.2 GHz"},
+}
+COOLED = Reading({"cpu_cooling": {"cooling_device0": 3}})
+
+
+@pytest.mark.parametrize(
+    ("after", "collected", "status", "why"),
+    [
+        (CAPPED, [COOLED], "ok", ""),
+        # Without a cooling device somebody else has lowered it.
+        (CAPPED, [], "settings-changed", "max_khz was 2400000 kHz"),
+        ({**CAPPED, "turbo": False}, [COOLED], "settings-changed", "turbo was True"),
+    ],
+)
+def test_a_run_whose_cpus_the_kernel_has_cooled_is_counted(
+    after: dict[str, Any], collected: list[Reading], status: str, why: str
+) -> None:
+    before = {"max_khz": {"2400000": "0-7"}, "settings_read": {"max_frequency": "2.4 GHz"}}
+    record = recorded({"turbo": True} | before, {"turbo": True} | after, collected=collected)
+    assert record["status"] == status and why in record["reason"]
+    assert (THROTTLED in disturbances(record)) == bool(collected)
 
 
 def test_a_scheduler_is_told_with_what_it_took_or_why_it_was_thrown_out() -> None:

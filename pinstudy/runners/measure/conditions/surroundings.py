@@ -26,7 +26,11 @@ from pinstudy.runners.host.tree import Tree
 from pinstudy.runners.measure.conditions.cpu_time import BusyMeter, ForeignTasksMeter, HarnessCost
 from pinstudy.runners.measure.conditions.power_before import PowerBefore
 from pinstudy.runners.measure.conditions.temperature import Thermometer
-from pinstudy.runners.measure.conditions.throttling import QuotaMeter, ThrottleMeter
+from pinstudy.runners.measure.conditions.throttling import (
+    CoolingMeter,
+    QuotaMeter,
+    ThrottleMeter,
+)
 from pinstudy.runners.measure.meter import Meters
 from pinstudy.runners.node.node import Node
 from pinstudy.runners.node.power import (
@@ -60,6 +64,7 @@ class Surroundings:
         self._plain = (
             self.thermometer,
             ThrottleMeter(tree, node.topology),
+            CoolingMeter(tree),
             QuotaMeter(tree),
             *((power_before,) if power_before else ()),
         )

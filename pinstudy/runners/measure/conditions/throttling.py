@@ -1,8 +1,13 @@
-"""How often and how long a run was throttled: by the processor, or by a control group's CPU quota.
+"""How a run was throttled: by the processor, by the kernel, or by a control group's CPU quota.
 
 The processor's counters are in cpuN/thermal_throttle/ of Intel's CPUs (Linux drivers/thermal/intel/
 therm_throt.c): all CPUs of a core repeat the core's values, all CPUs of a package the package's.
 Clipping at a power limit is counted only if the kernel was booted with int_pln_enable.
+
+Where the processor does not do so itself, as on most ARM boards, the kernel lowers the highest
+frequency of CPUs that are hot: a cooling device has state 0 where it does nothing, and a higher one
+the more it does (Linux drivers/thermal/cpufreq_cooling.c, drivers/acpi/processor_thermal.c;
+Documentation/ABI/testing/sysfs-class-thermal).
 
 A quota (cgroup v2 `cpu.max`, v1 `cpu.cfs_quota_us`; containers have one) stops all threads of a
 group for the rest of a period, even if CPUs are free. Sources: Linux Documentation/admin-guide/
@@ -16,6 +21,7 @@ import re
 from pinstudy.base.reading import Reading, Unavailable, known, reading_of
 from pinstudy.runners.host.control_groups import OWN_GROUPS, own_directories
 from pinstudy.runners.host.tree import Tree
+from pinstudy.runners.measure.conditions.temperature import ZONES
 from pinstudy.runners.measure.meter import BeforeAfterMeter
 from pinstudy.runners.node.cpufreq import CPUS
 from pinstudy.runners.node.topology import Topology
@@ -34,6 +40,8 @@ NO_COUNTERS = (
     f"{CPUS}/cpu*/thermal_throttle is missing (only Intel's CPUs have it, and no virtual machine)"
 )
 
+# `cpufreq-cpu0`, before Linux 5.12 `thermal-cpufreq-0`; `Processor` is ACPI's.
+_CPU_COOLING = re.compile(r"(?:thermal-)?cpufreq-.*|Processor", re.ASCII)
 # The fields of `cpu.stat`, with their unit in seconds: cgroup version 2, then version 1.
 _UNITS = {"throttled_usec": 1e-6, "throttled_time": 1e-9}
 _STAT = re.compile(rf"^({'|'.join(_UNITS)}) ([0-9]{{1,20}})$", re.MULTILINE)
@@ -99,6 +107,30 @@ def _files(tree: Tree, topology: Topology) -> dict[str, list[str]]:
         there = known(tree.names(folders[0])) or ()
         found[counter] = [f"{folder}/{file}" for folder in folders if file in there]
     return found
+
+
+class CoolingMeter(BeforeAfterMeter[dict[str, int]]):
+    """Reads the states of the CPUs' cooling devices, found once; one meter serves many runs."""
+
+    def __init__(self, tree: Tree) -> None:
+        self._tree = tree
+        self._devices = [
+            name
+            for name in known(tree.names(ZONES)) or ()
+            if name.startswith("cooling_device")
+            and _CPU_COOLING.fullmatch(known(tree.text(f"{ZONES}/{name}/type")) or "")
+        ]
+
+    def reading(self) -> Reading:
+        """Return `cpu_cooling`: the higher state of each device; nothing where all are 0."""
+        both = self._before, self._after
+        highest = {name: max(states.get(name, 0) for states in both) for name in self._devices}
+        found = {name: state for name, state in highest.items() if state}
+        return Reading({"cpu_cooling": found} if found else {})
+
+    def _read(self) -> dict[str, int]:
+        states = {name: self._tree.natural(f"{ZONES}/{name}/cur_state") for name in self._devices}
+        return {name: state for name, state in states.items() if isinstance(state, int)}
 
 
 class QuotaMeter(BeforeAfterMeter[dict[str, float]]):
