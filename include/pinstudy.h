@@ -21,7 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 #ifdef _OPENMP
-#include <omp.h>
+    #include <omp.h>
 #endif
 
 #ifdef __cplusplus

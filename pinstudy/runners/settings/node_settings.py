@@ -193,13 +193,11 @@ class FrequencyScaling:
             for setting, value in _asked(needed.wanted or {})
             for file in setting.files(needed, value)
         }
-        present = self._present(needed)
+        present = {*self._present(needed), *(path.rpartition("/")[0] for path in turbo.FILES)}
         targets: list[SettingFile] = []
         to_reset: list[str] = []
         for file in before:
-            if file.folder not in present and file.path not in turbo.FILES:
-                continue
-            if turbo.follows_node(file, asked):
+            if file.folder not in present or turbo.follows_node(file, asked):
                 continue
             if file.path in asked:
                 targets.append(SettingFile(file.path, asked[file.path]))
