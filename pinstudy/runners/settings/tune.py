@@ -15,10 +15,11 @@ from pinstudy.base import PINSTUDY
 from pinstudy.base.command import without_interruption
 from pinstudy.base.errors import StudyError, UserError
 from pinstudy.base.reading import Unavailable
+from pinstudy.configs.settings import ON
 from pinstudy.runners.host.lock import node_lock
 from pinstudy.runners.host.privileges import write_problem
 from pinstudy.runners.host.tree import Tree
-from pinstudy.runners.node.cpufreq import CPUS, read_cpufreq
+from pinstudy.runners.node.cpufreq import BOOST, CPUS, policy_boosts, read_cpufreq
 from pinstudy.runners.settings.files import put_in_force, read_scaling, read_settings
 from pinstudy.runners.settings.governor import FILE as GOVERNOR
 from pinstudy.runners.settings.governor import PERFORMANCE
@@ -121,7 +122,11 @@ def _turbo(tree: Tree, requested: str | None) -> dict[str, tuple[str, str]]:
     texts = [tree.text(path) for path in TEXTS]
     if all(isinstance(text, Unavailable) and text.missing for text in texts):
         raise UserError(MISSING)
-    return {path: (values[requested], "asked for") for path, values in TEXTS.items()}
+    files = {path: values[requested] for path, values in TEXTS.items()}
+    if requested == ON:
+        # The node's file is no order to a policy that is switched off by itself.
+        files |= dict.fromkeys(policy_boosts(tree), TEXTS[BOOST][ON])
+    return {path: (value, "asked for") for path, value in files.items()}
 
 
 def _with_permission(tree: Tree, change: Change) -> Change:

@@ -14,9 +14,12 @@ from pinstudy.runners.node.cpufreq import read_cpufreq
 from pinstudy.runners.node.discovery import read_topology
 from pinstudy.runners.node.node import state_changes
 from pinstudy.runners.settings.files import put_in_force, read_scaling
+from pinstudy.runners.settings.journal import TUNE, Journal, state_folder
 from pinstudy.runners.settings.node_settings import NodeSettings
+from pinstudy.runners.settings.recovery import restore
 from pinstudy.runners.settings.registry import FACTORS, is_valid
 from pinstudy.runners.settings.setting import Present, SettingFile
+from pinstudy.runners.settings.tune import changes_of, tune
 from tests.runners.settings.factors import (
     CACHE_AWARE,
     ENERGY_AWARE,
@@ -195,6 +198,17 @@ def boosted(node: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
     monkeypatch.setattr(Tree, "put", put_by_kernel)
     return node
+
+
+def test_tuning_switches_turbo_on_for_policies_that_are_off_by_themselves(boosted: Path) -> None:
+    write(boosted, BOOSTS[3], "0")
+    before = all_settings(boosted)
+    changes = tune(boosted, changes_of(Tree(boosted), "keep", "on"))
+    assert [change.path for change in changes] == [f"/{BOOSTS[3]}"]
+    assert {text(boosted, path) for path in BOOSTS} == {"1"}
+    restored = restore(boosted, Journal(state_folder(boosted), TUNE))
+    assert restored is not None and restored.problems == {}
+    assert all_settings(boosted) == before
 
 
 @pytest.mark.parametrize(
