@@ -227,7 +227,8 @@ def _launch_lines(results: Results, cases: Collection[Case]) -> dict[str, str]:
 def _launch_line(case: Case, record: Mapping[str, Any], tables: Collection[TableKey]) -> str:
     """Return the plainest line of a case; of ranks, which have none, the command that was run.
 
-    `tables` are those of all results: what does not vary among them is no part of a line.
+    A program may use OpenMP where `tables`, those of all results, have several threads. Every run
+    has a schedule set, so that a line without it could start another one.
     """
     start = start_of(case, record)
     if start is None:
@@ -236,7 +237,7 @@ def _launch_line(case: Case, record: Mapping[str, Any], tables: Collection[Table
         replace(
             start,
             counted=start.openmp or any(table.threads > 1 for table in tables),
-            schedule=start.schedule if len({table.schedule for table in tables}) > 1 else None,
+            schedule=None if case.key.no_schedule else start.schedule,
         )
     )
     return next((line.text for line in lines if line.text), "")

@@ -288,8 +288,27 @@ def test_the_fastest_of_all_thread_counts_has_its_gain_and_its_line(tmp_path: Pa
     assert found
     gain = 100 * (1 - 1 / (1.03 * 4**0.9))
     assert int(found[2] or found[1]) - 1 <= gain <= int(found[1]) + 1
-    assert line.startswith("env OMP_NUM_THREADS=4 OMP_PLACES=")
+    assert line.startswith("env OMP_NUM_THREADS=4 OMP_SCHEDULE=static OMP_PLACES=")
     assert f"           {line[:-1]}" in shown(results).splitlines()
+
+
+@pytest.mark.parametrize(
+    ("fields", "schedule"),
+    [({}, "OMP_SCHEDULE=monotonic:static,4 "), ({"no_schedule": True}, "")],
+    ids=["takes one", "takes none"],
+)
+def test_the_line_of_the_fastest_has_the_schedule_of_its_runs(
+    fields: Record, schedule: str
+) -> None:
+    variables = {"OMP_NUM_THREADS": "8", "OMP_SCHEDULE": "monotonic:static,4"}
+    started = {"command": ["bin/lu"], "environment": {"set": variables, "removed": []}}
+    runs = [
+        run | started | {"schedule": "static,4"} | fields
+        for run in Study({"unpinned": 1.0, "pcores-set": 0.9}).records()
+    ]
+    results = results_of(runs)
+    (best,) = answers_of(results, analyze(results)).best
+    assert best.line == f"env OMP_NUM_THREADS=8 {schedule}taskset -c 0-23 bin/lu"
 
 
 def two_teams(times: dict[str, tuple[float, float]], slow: str = "") -> list[Record]:
