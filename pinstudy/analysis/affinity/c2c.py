@@ -22,6 +22,7 @@ from pinstudy.analysis.words import experiments as words
 from pinstudy.base.decoding import decoded
 from pinstudy.base.text import one_line, plural, shown
 from pinstudy.configs.results_folder import C2C, C2C_UNAVAILABLE
+from pinstudy.configs.settings import settings_in_words
 from pinstudy.runners.records.c2c_file import KINDS, LINES, C2cFile, NoC2cFile, SharedLine
 
 _File = TypeVar("_File")
@@ -72,11 +73,11 @@ class CaseLines:
     @property
     def title(self) -> str:
         """The configuration that it shares with the cases of its group."""
-        app, build, size, schedule, waits, governor, threads = self.configuration
+        app, build, size, schedule, waits, governor, threads, asked = self.configuration
         loops = f"schedule {schedule}, " if schedule else ""
         return (
             f"{app} ({build}), size {size}, {threads}, {loops}wait policy {waits}, "
-            f"governor {governor}"
+            f"governor {governor}{f', {asked}' if asked else ''}"
         )
 
 
@@ -135,7 +136,11 @@ def _case(path: Path, file: C2cFile) -> CaseLines:
         configuration["schedule"] = ""
     return CaseLines(
         case_id=file.case_id,
-        configuration=(*configuration.values(), case.team_in_words),
+        configuration=(
+            *configuration.values(),
+            case.team_in_words,
+            one_line(settings_in_words(case.settings)),
+        ),
         mapping=one_line(str(case.mapping)),
         why_not=one_line(file.unavailable.get(LINES, "")),
         loads=file.sampled.loads if file.sampled else 0,

@@ -72,6 +72,7 @@ class SampledCase(Struct, frozen=True):
     schedule: Word
     wait_policy: Word
     governor: Word
+    settings: dict[Text, Text] = {}
     ranks: SampledRanks | None = None
     no_schedule: bool = False
 

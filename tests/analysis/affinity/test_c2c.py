@@ -144,6 +144,25 @@ def test_groups_are_of_one_size_and_ranks_in_the_order_cases_were_made(tmp_path:
     assert threads == ["4 threads", "4 threads", "2 ranks of 4 threads"]
 
 
+def test_cases_under_other_settings_have_a_section_that_names_them(tmp_path: Path) -> None:
+    power, turbo = ({"epp": "power"}, {"turbo": "off", "epp": "power"})
+    made = [case(name) for name in "abcd"]
+    for found, asked in zip(made[1:], (power, power, turbo), strict=True):
+        found["case"]["settings"] = asked
+    put(tmp_path, *made)
+
+    groups = read(tmp_path).groups()
+
+    assert {
+        group[0].title.partition("governor ")[2]: [found.mapping for found in group]
+        for group in groups
+    } == {
+        "current": ["a"],
+        "current, EPP power": ["b", "c"],
+        "current, EPP power, turbo off": ["d"],
+    }
+
+
 def test_a_node_without_c2c_has_the_reason_and_no_files_none(tmp_path: Path) -> None:
     assert read_c2c(tmp_path) is None
     put(tmp_path)
