@@ -145,9 +145,8 @@ def _study_figures(
         for objective in (TIME, ENERGY, *printed):
             yield draw_comparisons(results, findings, objective, wanted.layout)
     if PLANE in wanted.kinds:
-        yield draw_overview_plane(results, findings, wanted.layout)
-        if any(case.summary.key.in_guest for case in findings.cases):
-            yield draw_overview_plane(results, findings, wanted.layout, guests=True)
+        for guests in sorted({case.summary.key.in_guest for case in findings.cases}):
+            yield draw_overview_plane(results, findings, wanted.layout, guests)
     if DRIFT in wanted.kinds:
         yield draw_drift(results, findings, wanted.layout)
 

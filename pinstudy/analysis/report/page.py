@@ -138,7 +138,10 @@ def _plane(results: Results, answer: Answer) -> Picture | None:
 
     Where energy was not measured, the remarks say why.
     """
-    drawn = draw_overview_plane(results, answer) if len(answer.tables) > 1 else None
+    if len(answer.tables) < 2:
+        return None
+    guests = all(case.summary.key.in_guest for case in answer.cases)
+    drawn = draw_overview_plane(results, answer, guests=guests)
     return picture_of(drawn, "p") if isinstance(drawn, Drawing) else None
 
 

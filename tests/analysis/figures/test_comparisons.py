@@ -14,10 +14,12 @@ from matplotlib.lines import Line2D
 from pinstudy.analysis.answer import Answer, analyze
 from pinstudy.analysis.figures.comparisons import draw_comparisons
 from pinstudy.analysis.figures.drawing import Drawing, NotDrawn
+from pinstudy.analysis.figures.gallery import Wanted, all_figures
 from pinstudy.analysis.figures.overview import draw_overview_plane
 from pinstudy.analysis.figures.style import Layout
 from pinstudy.analysis.objectives import ENERGY, TIME
 from pinstudy.analysis.results.sources import Results, open_results
+from tests.analysis.report.pages import page_of
 from tests.analysis.verdict.test_printed import RATES, printing
 from tests.support.results import Record, Study, in_table, record, spoilt, write
 
@@ -263,7 +265,10 @@ def test_guests_have_a_figure_of_their_own(tmp_path: Path) -> None:
     assert drawing.name == "time-energy-guests"
     for panel in (0, 1):
         assert points(drawing, panel)[1] == pytest.approx((-10, -10), abs=0.5)
-    assert isinstance(plane(tmp_path), NotDrawn)
+    results, answer = analyzed(tmp_path)
+    names = [figure.name for figure in all_figures(results, answer, Wanted(["time-energy"]))]
+    assert names == ["time-energy-guests"]
+    assert "plane" in page_of(tmp_path).anchors
 
 
 def test_the_plane_is_as_wide_as_the_layout_says(tmp_path: Path) -> None:
