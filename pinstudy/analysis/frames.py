@@ -29,8 +29,8 @@ from pinstudy.base.text import unknown_word
 
 # The columns of a comparison's row; those that a frame without rows has, too.
 _KEY = (
-    *("results", "node_id", "app", "build", "size", "threads", "schedule", "governor", "settings"),
-    *("mapping", "case_id"),
+    *("results", "node_id", "app", "build", "size", "ranks", "threads", "schedule", "wait_policy"),
+    *("region", "governor", "settings", "co_runner", "mapping", "case_id"),
 )
 _COMPARED = ("baseline", "outcome", "ratio", "ratio_low", "ratio_high", "p_different")
 

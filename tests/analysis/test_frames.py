@@ -61,6 +61,22 @@ def test_a_row_of_a_comparison_has_its_outcome_ratio_and_interval(folder: Path) 
     assert list(other["outcome"]) == ["worse"] * 2
 
 
+def test_whole_runs_and_their_regions_have_rows_with_keys_of_their_own(tmp_path: Path) -> None:
+    measured = {"executions": 2, "mark_s": 0.0001, "unavailable": {}}
+    beside = {"wait_policy": "active", "ranks": 2, "co_runner": "stream"}
+    runs = [
+        record(number, repetition, elapsed_s=seconds, **beside)
+        | {"regions": {"solve": measured | {"elapsed_s": seconds / 2}}}
+        for number, times in TIMES.items()
+        for repetition, seconds in enumerate(times, 1)
+    ]
+    write(tmp_path, runs)
+    compared = pinstudy.load(tmp_path).compare()
+    assert list(compared["region"].fillna("")) == ["", "solve"]
+    for name, value in beside.items():
+        assert list(compared[name]) == [value] * 2
+
+
 def test_published_means_are_compared_too() -> None:
     results = pinstudy.load("published:galante-2025")
     row = results.compare().query("app == 'lulesh' and threads == 1 and mapping == 'pcores-set'")
