@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from pinstudy.base import VERSION
+from tests.analysis.advice.simulated_race import GAIN, write_results
 from tests.support.cli import pinstudy
 from tests.support.results import record, write
 from tests.support.tools import ROOT
@@ -243,6 +244,15 @@ def test_the_appendix_tells_node_command_and_answer_for_both_formats(made: Path)
         assert "the runs took 12 s together" in text
         assert "Decision, time" in text
         assert "TO FILL IN" in text
+
+
+def test_the_appendix_has_the_search_of_a_race_and_no_study(tmp_path: Path) -> None:
+    results = write_results(tmp_path, GAIN)
+    (results / "study.yaml").write_text("title: A search\n")
+    pinstudy(tmp_path, "artifact", results, "-o", "made", status=0)
+    appendix = (tmp_path / "made" / "artifact-appendix.md").read_text()
+    assert "pinstudy advise --fresh -- '/home/user/my app' -n 100\n" in appendix
+    assert "pinstudy run" not in appendix
 
 
 def test_only_files_of_results_are_taken_and_no_link_is_followed(tmp_path: Path) -> None:

@@ -61,9 +61,9 @@ class StudyFacts:
     """A results folder of the artifact: what was run, where, by what, and what followed.
 
     `path` is its own in the artifact. `tables` are the titles of programs, `versions` what took
-    part, `commands` what measures again, typed in the artifact; both are empty for results from
-    elsewhere. `decisions` are the verdict's first lines. `days` are the first and the last, in UTC,
-    empty if unknown.
+    part, `commands` what measures again, typed in the artifact, or a search where its program is;
+    both are empty for results from elsewhere. `decisions` are the verdict's first lines. `days` are
+    the first and the last, in UTC, empty if unknown.
     """
 
     path: str
@@ -95,13 +95,17 @@ def study_facts(path: str, results: Results, answer: Answer) -> StudyFacts:
         tuple((sheet.name, sheet.summary) for sheet in sheets),
         tuple(one_line(table.title) for table in answer.tables),
         tuple((row[0], one_line(row[1])) for row in again.parts.versions.cells) if again else (),
-        _commands(path, again) if again and again.study is not None else (),
+        _commands(path, again) if again else (),
         tuple(map(one_line, decision_lines(answer))),
         tuple(_attempt(folder, shard) for shard in shards_of(folder / "records")),
     )
 
 
 def _commands(path: str, again: Reproduction) -> tuple[str, ...]:
+    if again.raced:
+        return tuple(again.commands)
+    if again.study is None:
+        return ()
     folder = "-".join(["again", *path.split("/")[1:]])
     file = f"{again.study_name}.yaml"
     return (

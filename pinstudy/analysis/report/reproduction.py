@@ -16,6 +16,7 @@ from pinstudy.analysis.report.exclusions import Place
 from pinstudy.analysis.results.node_files import NodeSheet, kinds_option
 from pinstudy.analysis.results.sources import Results
 from pinstudy.analysis.words import report as words
+from pinstudy.analysis.words.advice import anew
 from pinstudy.base.reading import number_or_nan
 from pinstudy.base.text import word_as_typed
 from pinstudy.configs.overrides import kept_options
@@ -46,10 +47,12 @@ class Parts:
 class Reproduction:
     """The commands to type, the study's text (None without its file), and the versions.
 
-    `apps` are the texts of the apps' files by name.
+    `raced` tells that a search made the study: its command is needed alone, and none is known where
+    the results do not have it. `apps` are the texts of the apps' files by name.
     """
 
     commands: list[str]
+    raced: bool
     study_name: str
     study: str | None
     digests: list[str]
@@ -67,25 +70,39 @@ def reproduction(
     names = [str(name) for name in frame["study"].dropna().unique()]
     name = names[0] if names and _NAME.fullmatch(names[0]) else "study"
     study = _text_of(results.folder / STUDY_FILE)
-    kept = kept_options(results.folder / STUDY_FILE, repetitions=True)
-    options = [
-        kinds_option(sheets),
-        *map(word_as_typed, kept),
-        "--allow-emulation" if results.has_emulated_guests else "",
-    ]
     apps = [app for app in frame["app"].dropna().unique()[:MAX_APPS] if _NAME.fullmatch(app)]
     texts = {app: _text_of(results.folder / APPS / f"{app}.yaml") for app in apps}
     return Reproduction(
-        commands=[
-            " ".join(filter(None, [f"bin/pinstudy run {name}.yaml", *options])),
-            f"bin/pinstudy report results/{name}",
-        ],
+        commands=_search(results) if results.runs.raced else _study_commands(results, name, sheets),
+        raced=results.runs.raced,
         study_name=name,
         study=study,
         digests=[str(digest) for digest in frame["study_digest"].dropna().unique()],
         apps={app: text for app, text in texts.items() if text is not None},
         parts=_parts_of(results.runs.firsts, places),
     )
+
+
+def _study_commands(results: Results, name: str, sheets: Sequence[NodeSheet]) -> list[str]:
+    assert results.folder is not None
+    kept = kept_options(results.folder / STUDY_FILE, repetitions=True)
+    options = [
+        kinds_option(sheets),
+        *map(word_as_typed, kept),
+        "--allow-emulation" if results.has_emulated_guests else "",
+    ]
+    return [
+        " ".join(filter(None, [f"bin/pinstudy run {name}.yaml", *options])),
+        f"bin/pinstudy report results/{name}",
+    ]
+
+
+def _search(results: Results) -> list[str]:
+    """Return the command of the search; `pinstudy run` would repeat every case of its study."""
+    assert results.runs is not None and results.folder is not None
+    race = results.runs.race_reader.race(results.folder)
+    command = race.rule.resumed_by if race else ""
+    return [anew(command)] if " advise " in command else []
 
 
 def _text_of(path: Path) -> str | None:

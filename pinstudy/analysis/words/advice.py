@@ -104,8 +104,15 @@ def advice_result(advice: Advice) -> str:
 
 
 def _anew(advice: Advice) -> str:
-    """Return the command that begins the search anew: its options stand before the program."""
-    return advice.next_command.replace(" advise", " advise --fresh", 1)
+    return anew(advice.next_command)
+
+
+def anew(command: str) -> str:
+    """Return the command that begins a search anew, of the one that continues it.
+
+    Its options stand before the program.
+    """
+    return command.replace(" advise", " advise --fresh", 1)
 
 
 def _of_trial(advice: Advice) -> Iterator[str]:

@@ -476,6 +476,18 @@ def test_the_page_of_a_race_begins_with_its_advice_and_has_no_verdicts(tmp_path:
     assert "The cases raced for the least time" in race.of()
 
 
+def test_a_race_is_made_again_by_its_search(tmp_path: Path) -> None:
+    folder = write_results(tmp_path, GAIN)
+    (folder / "study.yaml").write_text("title: A search\n")
+    again = page_of(folder).of("again")
+    assert "pinstudy advise --fresh -- '/home/user/my app' -n 100" in again
+    assert "pinstudy run" not in again
+    (folder / "race.json").unlink()
+    again = page_of(folder).of("again")
+    assert "The command of the search is not beside the records" in again
+    assert "pinstudy advise" not in again and "pinstudy run" not in again
+
+
 def test_lines_of_a_race_are_text_and_its_commands_code(tmp_path: Path) -> None:
     bad = "</pre><script>alert(1)</script>"
     fields = {"command": ["taskset", "-c", "0", bad], "mapping": bad}
