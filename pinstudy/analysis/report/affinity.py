@@ -123,11 +123,12 @@ def _latency(latency: Latency) -> Iterator[Section]:
 
 def _absent(results: Results, affinity: Affinity, findings: Findings) -> dict[str, list[str]]:
     absent = {app: list(lacking(findings, app)) for app in affinity.apps}
-    if CONTENTION in absent:
+    # A card has neither, whatever its study measured.
+    if CONTENTION in absent and results.made_here:
         absent[CONTENTION] += _no_lines(affinity)
     if affinity.why_no_latency:
         absent[LATENCY] = [words.NO_LATENCIES.format(why=affinity.why_no_latency)]
-    elif affinity.latency is None:
+    elif affinity.latency is None and results.made_here:
         command = f"{PINSTUDY} latency -o {as_typed(results.name)}"
         absent[LATENCY] = [words.MEASURE_LATENCIES.format(command=command)]
     return absent

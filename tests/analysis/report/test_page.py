@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from pinstudy.analysis.answer import Answer, analyze
+from pinstudy.analysis.card import card_text
 from pinstudy.analysis.imports.perf import import_logs
 from pinstudy.analysis.overview.terminal import overviews_of
 from pinstudy.analysis.overview.text import cell_text
@@ -533,6 +534,11 @@ def test_what_experiments_lack_has_its_reason(tmp_path: Path) -> None:
     assert f"L1 load misses not counted: {NO_L1D}" in text
     assert f"`pinstudy latency -o {tmp_path / 'node'}`" in text
     assert "does not collect c2c" in text
+    results = open_results(str(tmp_path / "node"))
+    card = tmp_path / "contention.card.json"
+    card.write_bytes(card_text(results, analyze(results))[1])
+    of_card = page_of(card).of()
+    assert "pinstudy latency -o" not in of_card and "does not collect c2c" not in of_card
     (tmp_path / "node" / "latency.json").write_text('{"schema": 1, "pairs": 3}')
     damaged = page_of(tmp_path / "node").of()
     assert "latencies not shown:" in damaged and "latency.json" in damaged
