@@ -249,7 +249,7 @@ def test_the_appendix_tells_node_command_and_answer_for_both_formats(made: Path)
 def test_the_appendix_has_the_search_of_a_race_and_no_study(tmp_path: Path) -> None:
     results = write_results(tmp_path, GAIN)
     (results / "study.yaml").write_text("title: A search\n")
-    pinstudy(tmp_path, "artifact", results, "-o", "made", status=0)
+    pinstudy(tmp_path, "artifact", str(results), "-o", "made", status=0)
     appendix = (tmp_path / "made" / "artifact-appendix.md").read_text()
     assert "pinstudy advise --fresh -- '/home/user/my app' -n 100\n" in appendix
     assert "pinstudy run" not in appendix
