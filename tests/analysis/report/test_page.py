@@ -526,6 +526,16 @@ def test_a_section_tells_all_experiments_with_placements(tmp_path: Path) -> None
     assert "OMP_PLACES=" in text and "pinstudy latency -o" not in text
 
 
+def test_a_card_says_nothing_of_what_its_study_did_not_measure(tmp_path: Path) -> None:
+    write(tmp_path, [record(1, r, app="contention") for r in range(1, 6)])
+    results = open_results(str(tmp_path))
+    card = tmp_path / "contention.card.json"
+    card.write_bytes(card_text(results, analyze(results))[1])
+    for source, told in ((tmp_path, True), (card, False)):
+        text = page_of(source).of()
+        assert ("pinstudy latency -o" in text, "not collect c2c" in text) == (told, told)
+
+
 def test_what_experiments_lack_has_its_reason(tmp_path: Path) -> None:
     study = Affinity(apps=("contention", "pingpong"), repetitions=2, l1d=False)
     text = page_of(make_affinity(tmp_path / "node", study)).of()
@@ -534,11 +544,6 @@ def test_what_experiments_lack_has_its_reason(tmp_path: Path) -> None:
     assert f"L1 load misses not counted: {NO_L1D}" in text
     assert f"`pinstudy latency -o {tmp_path / 'node'}`" in text
     assert "does not collect c2c" in text
-    results = open_results(str(tmp_path / "node"))
-    card = tmp_path / "contention.card.json"
-    card.write_bytes(card_text(results, analyze(results))[1])
-    of_card = page_of(card).of()
-    assert "pinstudy latency -o" not in of_card and "does not collect c2c" not in of_card
     (tmp_path / "node" / "latency.json").write_text('{"schema": 1, "pairs": 3}')
     damaged = page_of(tmp_path / "node").of()
     assert "latencies not shown:" in damaged and "latency.json" in damaged
