@@ -37,8 +37,7 @@ class FrequencyLimit(Setting):
         return listed({shown_frequency(khz): cpus for khz, cpus in found.items()})
 
     def is_in_force(self, now: Present, value: str) -> bool:
-        files = self.files(now, value)
-        return bool(files) and all(self.holds(now.tree, file) for file in files)
+        return self.all_hold(now, value)
 
     def impossible(self, now: Present, value: str) -> str | None:
         if reason := now.cpufreq.reason:

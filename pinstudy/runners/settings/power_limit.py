@@ -51,8 +51,7 @@ class PackagePowerLimit(Setting):
 
     def is_in_force(self, now: Present, value: str) -> bool:
         """Return whether every package has the limit, to the unit of limits."""
-        files = self.files(now, value)
-        return bool(files) and all(self.holds(now.tree, file) for file in files)
+        return self.all_hold(now, value)
 
     def refused(self, now: Present, value: str) -> str | None:
         limits = self._limits(now.tree)

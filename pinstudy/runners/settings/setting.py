@@ -93,6 +93,11 @@ class Setting:
         """Return whether a value is in force on the CPUs."""
         return self.read(now) == value
 
+    def all_hold(self, now: Present, value: str) -> bool:
+        """Return whether there are files for a value, and each of them has it."""
+        files = self.files(now, value)
+        return bool(files) and all(self.holds(now.tree, file) for file in files)
+
     def impossible(self, now: Present, value: str) -> str | None:
         """Return why this node can never have a value, with what the case asks for beside it."""
         return None

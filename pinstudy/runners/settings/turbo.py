@@ -54,8 +54,7 @@ class Turbo(Setting):
 
     def is_in_force(self, now: Present, value: str) -> bool:
         """Return whether the node's file and those of all policies have the value."""
-        files = self.files(now, value)
-        return bool(files) and all(self.holds(now.tree, file) for file in files)
+        return self.all_hold(now, value)
 
     def impossible(self, now: Present, value: str) -> str | None:
         found = self.read(now)
