@@ -19,6 +19,9 @@ pytestmark = pytest.mark.slurm
 
 # The plugin of Slurm by which each MPI learns of its ranks.
 PLUGINS = {"openmpi": "pmix", "mpich": "pmi2"}
+# What a job exports: a list without ALL is all that srun passes on by itself, and it takes the number
+# of CPUs for each rank's.
+OF_SITES = {"openmpi": "ALL,", "mpich": "SRUN_CPUS_PER_TASK=2,"}
 
 
 @pytest.mark.parametrize("mpi", PLUGINS)
@@ -50,7 +53,7 @@ collect: [perf]
     line = f"{PINSTUDY} run {study} --results {results}"
     slurm.checked(
         *("sbatch", "--exclusive", "--nodes=1", f"--output={log}", "--parsable"),
-        *(f"--export=ALL,SLURM_MPI_TYPE={PLUGINS[mpi]}", "--wrap", line),
+        *(f"--export={OF_SITES[mpi]}SLURM_MPI_TYPE={PLUGINS[mpi]}", "--wrap", line),
     )
     slurm.wait_for_jobs()
 

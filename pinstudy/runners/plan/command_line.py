@@ -22,7 +22,7 @@ from pinstudy.runners.plan.case import Case
 from pinstudy.runners.plan.launch import Launch, TeamLaunch
 from pinstudy.runners.plan.mechanisms import mechanism_of
 from pinstudy.runners.plan.mechanisms.base import WITHOUT_OPENMP
-from pinstudy.runners.plan.mpi import VARIABLES
+from pinstudy.runners.plan.mpi import VARIABLES, is_outer
 from pinstudy.runners.plan.openmp_variables import WAITING, is_removed
 from pinstudy.runners.plan.selection import CannotMapError
 
@@ -78,7 +78,11 @@ def build_launch(
     case: Case, program: Path, inherited: Mapping[str, str], tools: Mapping[str, str]
 ) -> Launch:
     """Return the launch line of a case; `tools` maps a launcher's name to its path."""
-    removed = tuple(sorted(name for name in inherited if is_removed(name, case.wait_policy)))
+    removed = tuple(
+        name
+        for name in sorted(inherited)
+        if is_removed(name, case.wait_policy) or is_outer(name, case.build.mpi)
+    )
     kept = {name: value for name, value in inherited.items() if name not in removed}
     variables, own = _shared(openmp_variables(team) | file_variables(team) for team in case.teams)
     if OMP_NUM_THREADS in variables:

@@ -22,20 +22,29 @@ Words = tuple[str, ...]
 
 # The launcher's own words. Open MPI counts cores as slots, and starts no more ranks than these
 # unless it is told to; a plan has counted the CPUs already. Hydra would start ranks by srun inside
-# of a Slurm job.
+# of a Slurm job. In a job of `sbatch --export=NONE`, srun itself passes on no variable of a case.
 _OPTIONS = {
     "openmpi": ("--bind-to", "none", "--map-by", "slot:OVERSUBSCRIBE"),
     "mpich": ("-bind-to", "none", "-launcher", "fork"),
-    "srun": ("--cpu-bind=none", "--overlap"),
+    "srun": ("--cpu-bind=none", "--overlap", "--export=ALL"),
 }
 # Open MPI loads hwloc in every rank. Its part for x86 moves the main thread from CPU to CPU, over
 # those of other ranks too, to ask each by the CPUID instruction.
 VARIABLES = {"HWLOC_COMPONENTS": "-x86"}
+# The number of a rank, as launchers name it. The witness of a rank reads the first that is there.
+_RANK_NUMBERS = ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID")
+# How many CPUs srun gives each rank: that of the job, for every rank, is more than the job has.
+_CPUS_OF_A_RANK = ("SRUN_CPUS_PER_TASK", "SLURM_CPUS_PER_TASK", "SLURM_TRES_PER_TASK")
 # What means something else in the file of commands: how quotes within quotes are written differs
 # between Slurm's versions, and %t and %o are numbers of the rank (slurmstepd/multi_prog.c).
 _CHANGED_BY_SRUN = re.compile(r"""[^\S ]|["'\\#]|%[to]""", re.ASCII)
 # Open MPI does not start as root without both of these (its mpirun says so).
 ROOT_VARIABLES = ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM")
+
+
+def is_outer(name: str, mpi: str | None) -> bool:
+    """Whether a variable tells of the job or step that pinstudy is in, and would mislead `mpi`."""
+    return bool(mpi) and (name in _RANK_NUMBERS or (mpi == "srun" and name in _CPUS_OF_A_RANK))
 
 
 def mpi_launcher(mpi: str, tool: str) -> Words:

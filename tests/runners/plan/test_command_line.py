@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -289,13 +289,16 @@ def planned(
     return make_plan(asked, NODE, Path, tools, lambda *_: None)
 
 
-def started(mapping: Mapping, mpi: str, ranks: int = 2, **app: object) -> tuple[Case, Launch]:
+def started(
+    mapping: Mapping, mpi: str, ranks: int = 2, inherited: Sequence[str] = (), **app: object
+) -> tuple[Case, Launch]:
     (case,) = planned(mapping, mpi, (ranks,), **app).cases  # type: ignore[arg-type]
-    return case, build_launch(case, Path("/bin/demo-mpi"), {}, TOOLS)
+    variables = dict.fromkeys(inherited, "0")
+    return case, build_launch(case, Path("/bin/demo-mpi"), variables, TOOLS)
 
 
 MPIRUN = "/usr/bin/mpirun --bind-to none --map-by slot:OVERSUBSCRIBE"
-SRUN = "/usr/bin/srun --cpu-bind=none --overlap -n 2"
+SRUN = "/usr/bin/srun --cpu-bind=none --overlap --export=ALL -n 2"
 HERE, FIRST, SECOND = "/bin/demo-mpi -s 10", "/usr/bin/taskset -c 0-3", "/usr/bin/taskset -c 4-7"
 
 
@@ -325,6 +328,16 @@ HERE, FIRST, SECOND = "/bin/demo-mpi -s 10", "/usr/bin/taskset -c 0-3", "/usr/bi
 def test_each_rank_has_words_of_its_own(mapping: Mapping, mpi: str, expected: str) -> None:
     _, launch = started(mapping, mpi)
     assert launch.shell_line == f"env {COMMON} {expected}"
+
+
+@pytest.mark.parametrize(("mpi", "removed"), [("openmpi", 4), ("mpich", 4), ("srun", 7)])
+def test_numbers_of_an_outer_step_are_not_the_ranks(mpi: str, removed: int) -> None:
+    outer = ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID")
+    of_job = ("SLURM_CPUS_PER_TASK", "SLURM_TRES_PER_TASK", "SRUN_CPUS_PER_TASK")
+    _, launch = started(UNPINNED, mpi, inherited=(*outer, *of_job, "SLURM_JOB_ID"))
+    assert launch.removed_variables == tuple(sorted((*outer, *of_job)[:removed]))
+    assert launch.environment["SLURM_JOB_ID"] == "0"
+    assert not launched(**dict.fromkeys(outer, "0")).removed_variables
 
 
 def test_places_and_variables_are_those_of_the_rank() -> None:
