@@ -69,7 +69,7 @@ def make_runs(
 
     announce(session, quiet, is_next)
     try:
-        decided = partial(_is_decided, session.folder)
+        decided = partial(is_decided, session.folder)
         with TerminalProgress(session.summary, check, decided=decided) as progress:
             session.run(progress)
     except (KeyboardInterrupt, UserError) as error:
@@ -82,7 +82,7 @@ def make_runs(
         say(f"stderr could not be written ({why}): how the runs went is in the records alone")
 
 
-def _is_decided(folder: Path) -> bool:
+def is_decided(folder: Path) -> bool:
     """Return whether every comparison of times is decided; False where that cannot be told."""
     # Few studies look at what they have found before they end.
     from concurrent.futures.process import BrokenProcessPool
@@ -95,10 +95,10 @@ def _is_decided(folder: Path) -> bool:
 
 
 def _look_at(folder: Path) -> bool:
-    from pinstudy.analysis.answer import is_decided
+    from pinstudy.analysis import answer
     from pinstudy.analysis.results.sources import open_results
 
-    return is_decided(open_results(str(folder)))
+    return answer.is_decided(open_results(str(folder)))
 
 
 def show_outcome(session: Session, report: bool, as_json: bool = False) -> None:

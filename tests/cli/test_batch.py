@@ -23,7 +23,7 @@ from pinstudy.runners.records.reader import read_records
 from pinstudy.runners.records.shard import LATE
 from tests.faults.small_disk import mounted
 from tests.support.cli import argv, pinstudy
-from tests.support.held import Gate, held_nap
+from tests.support.held import RATE, RATE_PROGRAM, Gate, held_nap, looks_counted
 from tests.support.limits import only_cpus
 from tests.support.processes import command_line, descendants, ended, errors_of
 from tests.support.studies import two_cpus, write_app, write_program, write_study
@@ -364,6 +364,22 @@ def test_more_repetitions_are_submitted_for_the_same_study(
     assert "submitted: job 42" in place.submit("--features", "hybrid")[0]
     place.run(*place.worker(0, submission=2))
     assert "nothing is missing" in place.submit("--features", "hybrid")[0]
+
+
+def test_a_worker_ends_at_the_first_look_where_all_is_decided(place: Place) -> None:
+    program = write_program(place.folder / "rate.sh", RATE_PROGRAM)
+    size = {"arguments": "", "estimate": "0.3 s"}
+    write_app(place.folder, "nap", program, {"short": size}, fixed_time=True, metrics=RATE)
+    place.write(repetitions={"decide": {"first": 4, "max": 40}})
+    place.submit("--features", "hybrid")
+    with looks_counted(place.folder / "looks"):
+        _, messages = place.run(*place.worker(0))
+    assert "after 4 repetitions: every comparison is decided" in messages
+    assert "nothing is missing" in place.submit("--features", "hybrid")[0]
+    (submission,) = place.status()
+    (worker,) = submission["workers"]
+    # Two mappings and a warm-up run of each.
+    assert (worker["runs"], worker["done"], worker["left"]) == (10, 10, 0)
 
 
 def test_the_command_that_goes_on_names_pinstudy_as_it_was_called(

@@ -38,6 +38,23 @@ WORK_UNTIL_LOOKED_AT = (
     "read n <LOOKS; [ $e -gt $((n + 2)) ] || e=$((n + 2)); "
     "while [ $n -lt $e ]; do read n <LOOKS; done"
 )
+# A rate that does not depend on how busy the node is: a quarter of it on a single CPU. All work is
+# the shell's own, until it was looked at: a run that is not proved makes its case unusable.
+RATE_PROGRAM = f"""\
+#!/bin/sh
+while read -r name value; do
+  case $name$value in
+    Cpus_allowed_list:*[-,]*) rate=400;;
+    Cpus_allowed_list:*) rate=100;;
+  esac
+done </proc/self/status
+echo >>runs
+runs=0
+while read -r _; do runs=$((runs + 1)); done <runs
+echo "rate $rate.$((runs % 7))"
+{WORK_UNTIL_LOOKED_AT.replace("LOOKS", "looks")}
+"""
+RATE = {"rate": {"pattern": r"rate ([\d.]+)", "unit": "Mzones/s", "better": "higher"}}
 NAP = f"""\
 #!/bin/sh
 {WAIT_AT_GATE}exec sleep "$1"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -358,12 +359,13 @@ def worker_command(submission: Path, number: int, as_json: bool) -> None:
     attempt continues, 1 for a failed study, 2 for a mistake.
     """
     from pinstudy.cli.progress import TerminalProgress
-    from pinstudy.cli.study_run import announce, runs_so_far
+    from pinstudy.cli.study_run import announce, is_decided, runs_so_far
     from pinstudy.runners.batch.worker import WorkerSession
 
     session = WorkerSession(submission, number)
     announce(session.session, as_json)
-    with TerminalProgress(session.session.summary, expect=session.expect) as progress:
+    summary, decided = session.session.summary, partial(is_decided, session.session.folder)
+    with TerminalProgress(summary, expect=session.expect, decided=decided) as progress:
         status, reason = session.run(progress)
     say(f"pinstudy: {reason}", err=True)
     if as_json:

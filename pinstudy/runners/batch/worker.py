@@ -219,9 +219,11 @@ class WorkerSession:
     def _ended(self, status: int, reason: str) -> tuple[int, str]:
         if self.session.restore_problem not in reason:
             reason = f"{reason}; {self.session.restore_problem}"
-        # Anew: runs were made, and comparisons may be decided.
+        # Anew: runs were made.
         now = replace(self.session.summary)
-        self.file.write(runs=now.runs, left=now.left, ended=status, reason=reason)
+        # Once all is decided, or no time is left, the other runs are not made.
+        left = 0 if now.study.decide and status in (DONE, REFUSED) else now.left
+        self.file.write(runs=now.done + left, left=left, ended=status, reason=reason)
         return status, reason
 
     def _handle_signals(self) -> None:

@@ -20,27 +20,10 @@ from pinstudy.runners.records.line import line_of
 from pinstudy.runners.records.reader import read_records
 from pinstudy.runners.study.machine import MoreRuns
 from tests.support.cli import pinstudy
-from tests.support.held import WORK_UNTIL_LOOKED_AT, looks_counted
+from tests.support.held import RATE, RATE_PROGRAM, looks_counted
 from tests.support.studies import records, write_app, write_program, write_study
 
-# A rate that does not depend on how busy the node is: a quarter of it on a single CPU. All work is
-# the shell's own, until it was looked at: a run that is not proved makes its case unusable.
-PROGRAM = f"""\
-#!/bin/sh
-while read -r name value; do
-  case $name$value in
-    Cpus_allowed_list:*[-,]*) rate=400;;
-    Cpus_allowed_list:*) rate=100;;
-  esac
-done </proc/self/status
-echo >>runs
-runs=0
-while read -r _; do runs=$((runs + 1)); done <runs
-echo "rate $rate.$((runs % 7))"
-{WORK_UNTIL_LOOKED_AT.replace("LOOKS", "looks")}
-"""
 DECIDE = {"first": 4, "max": 40}
-RATE = {"rate": {"pattern": r"rate ([\d.]+)", "unit": "Mzones/s", "better": "higher"}}
 MADE = 12
 SPEEDS = {"unpinned": 1.0, "close": 1.012, "fast": 0.5}
 
@@ -142,7 +125,7 @@ def test_the_command_that_ends_a_verdict_continues_the_study(
 
 
 def test_a_study_ends_at_the_first_look_where_a_difference_is_plain(tmp_path: Path) -> None:
-    program = write_program(tmp_path / "nap.sh", PROGRAM)
+    program = write_program(tmp_path / "nap.sh", RATE_PROGRAM)
     sizes = {"short": {"arguments": "", "estimate": "0.3 s"}}
     write_app(tmp_path, "nap", program, sizes, fixed_time=True, metrics=RATE)
     keys = {"mappings": ["unpinned", "pcores-pin"], "repetitions": {"decide": DECIDE}}
