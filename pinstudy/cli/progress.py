@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from pinstudy.base.text import printable
@@ -99,9 +99,11 @@ class TerminalProgress:
         self._bar: Any = None
         self._grid: LiveGrid | None = None
         if sys.stderr.isatty() and not self._race:
-            from pinstudy.cli.live_grid import LiveGrid
+            # Its libraries may be missing, as on a compute node.
+            with suppress(ImportError):
+                from pinstudy.cli.live_grid import LiveGrid
 
-            self._grid = LiveGrid(summary.plan.cases, summary.history.good)
+                self._grid = LiveGrid(summary.plan.cases, summary.history.good)
 
     def __enter__(self) -> TerminalProgress:
         if self._total:

@@ -199,6 +199,16 @@ def test_a_bar_needs_no_thread_that_wakes_up_while_a_program_is_measured(
     assert "waiting for package 0" in capsys.readouterr().err
 
 
+def test_without_its_libraries_a_terminal_shows_the_runs_without_their_grid(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    monkeypatch.setitem(sys.modules, "scipy", None)
+    with TerminalProgress(outline()) as progress:
+        progress.waiting("waiting for package 0")
+    assert "waiting for package 0" in capsys.readouterr().err
+
+
 CASES = [
     case(table=1, number=number, mapping=mapping) for number, mapping in enumerate(PUBLISHED[:3], 1)
 ]
