@@ -87,9 +87,11 @@ class Slurm(NativeSystem):
     # They would override the script that was shown (sbatch(1), INPUT ENVIRONMENT VARIABLES), or
     # hide jobs (squeue(1), scancel(1)).
     hidden = (
-        *("SBATCH_ARRAY_INX", "SBATCH_CONSTRAINT", "SBATCH_EXCLUSIVE", "SBATCH_EXPORT"),
-        *("SBATCH_HINT", "SBATCH_MEM_PER", "SBATCH_NO_REQUEUE", "SBATCH_OPEN_MODE"),
-        *("SBATCH_OUTPUT", "SBATCH_REQUEUE", "SBATCH_SIGNAL", "SBATCH_TIMELIMIT", "SBATCH_WAIT"),
+        *("SBATCH_ARRAY_INX", "SBATCH_CONSTRAINT", "SBATCH_CORE_SPEC", "SBATCH_CPUS_PER_GPU"),
+        *("SBATCH_ERROR", "SBATCH_EXCLUSIVE", "SBATCH_EXPORT", "SBATCH_HINT", "SBATCH_MEM_PER"),
+        *("SBATCH_NO_REQUEUE", "SBATCH_OPEN_MODE", "SBATCH_OUTPUT", "SBATCH_REQUEUE"),
+        *("SBATCH_SIGNAL", "SBATCH_THREAD_SPEC", "SBATCH_THREADS_PER_CORE", "SBATCH_TIMELIMIT"),
+        *("SBATCH_TRES_PER_TASK", "SBATCH_WAIT"),
         *("SLURM_HINT", "SQUEUE_", "SCANCEL_"),
     )
     # A job without a cluster is one of the cluster here.

@@ -217,7 +217,8 @@ def test_variables_do_not_make_another_slurm_job_of_what_was_shown(
     commands: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     install(commands, "sbatch", f"env >{tmp_path}/env; echo 1")
-    for name in ("ARRAY_INX", "WAIT", "EXPORT", "TIMELIMIT", "PARTITION", "ACCOUNT", "QOS"):
+    hidden = "ARRAY_INX WAIT EXPORT TIMELIMIT PARTITION ERROR THREADS_PER_CORE TRES_PER_TASK"
+    for name in (*hidden.split(), "ACCOUNT", "QOS"):
         monkeypatch.setenv(f"SBATCH_{name}", "x")
     monkeypatch.setenv("SLURM_CONF", "/etc/slurm/slurm.conf")
     monkeypatch.setenv("LC_ALL", "C.UTF-8")
