@@ -11,6 +11,7 @@ import json
 import math
 from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -32,10 +33,12 @@ from pinstudy.analysis.verdict.model import (
     Findings,
     TableFindings,
 )
+from pinstudy.base.cpulist import format_cpulist, parse_cpulist
 from pinstudy.runners.records.line import sealed
 
 Record = dict[str, Any]
 
+START = datetime(2025, 3, 1, 12, tzinfo=timezone.utc)
 # mapping -> (selection, binding); they are the rows #1 to #5, and #6 to #10 again.
 MAPPINGS = {
     "unpinned": ("all", "none"),
@@ -67,7 +70,12 @@ UNPROVED = {
     "placement": {"verdict": "unproved"},
     "unavailable": {"placement": "too short to look at"},
 }
-VIOLATED = {"status": "placement-violated", "reason": "thread 7 was allowed CPU 0-1"}
+_DEFAULTS = {"reason": "", "kinds_declared": False}
+VIOLATED = {
+    "status": "placement-violated",
+    "reason": "thread 7 was allowed CPU 0-1",
+    "placement": {"verdict": "violated"},
+}
 
 
 # By a column of tables the group and the field of a record.
@@ -147,8 +155,15 @@ def left_out(number: int, reason: str) -> Record:
 
 
 def in_groups(run: Record) -> Record:
-    """Return a record as shards have it, from one with the columns of tables beside its fields."""
-    found = {name: value for name, value in run.items() if name not in ("engine", *_GROUPS)}
+    """Return a record as shards have it, from one with the columns of tables beside its fields.
+
+    What is null, or has its default, is in no line.
+    """
+    found = {
+        name: value
+        for name, value in run.items()
+        if name not in ("engine", *_GROUPS) and value is not None and _DEFAULTS.get(name) != value
+    }
     for column, (group, name) in _GROUPS.items():
         if (value := run.get(column)) is not None:
             found[group] = found.get(group, {}) | {name: value}
@@ -212,15 +227,17 @@ class Study:
                 order = (repetition - 1) * len(cases) + number
                 if self.sequential:
                     order = (number - 1) * self.repetitions + repetition
+                started = START + timedelta(minutes=order)
                 fields = {
                     "governor": governor,
                     "order": order,
-                    "started_at": f"2025-03-01T12:{order % 60:02d}:00Z",
+                    "run_id": f"case{number:012d}-1-{order}",
+                    "started_at": started.isoformat(timespec="milliseconds"),
                     **self._fields(rng, mapping),
                     **self.beside.get(mapping, {}),
                 }
                 runs.append(record(number, repetition, **fields))
-        return runs
+        return sorted(runs, key=lambda run: run["order"])
 
     def _fields(self, rng: np.random.Generator, mapping: str) -> Record:
         """Return what a run of a mapping measured."""
@@ -252,6 +269,16 @@ def spoilt(
     return [
         run | fields if run["mapping"] == mapping and run["repetition"] in repetitions else run
         for run in _records(study)
+    ]
+
+
+def made_again(records: Iterable[Record], attempt: int, **fields: Any) -> list[Record]:  # noqa: ANN401
+    """Return records as an attempt makes them that has a plan of its own: orders count anew."""
+    return [
+        run
+        | {"attempt": attempt, "order": order, "run_id": f"{run['case_id']}-{attempt}-{order}"}
+        | fields
+        for order, run in enumerate(sorted(records, key=lambda run: run["order"]))
     ]
 
 
@@ -393,9 +420,10 @@ class Ranks:
             "ranks": ranks,
             "threads": threads,
             "mpi": self.mpi,
-            "ranks_by": "order",
+            # No study may say it of threads that are left alone.
+            "ranks_by": None if run["mapping"] == "unpinned" else "order",
             "rank_cpus": cpus,
-            "cpus": ",".join(cpus),
+            "cpus": format_cpulist({cpu for rank in cpus for cpu in parse_cpulist(rank)}),
             "launcher_cpu_s": 0.25,
         }
 
