@@ -115,4 +115,6 @@ def test_attempts_orders_blocks_names_and_times_of_records_belong_together(
     rows = {(run["case_id"], run["table_number"], run["case_number"]) for run in everyone}
     (left,) = (run for shard in shards for run in shard if run["status"] == "skipped")
     assert len(rows) == 2 and left["case_id"] not in {case for case, *_ in rows}
+    for name in ("no_schedule", "fixed_time", "algorithm"):
+        assert left.get(name) == everyone[0].get(name)
     assert left["cpus"] == "" and not left.keys() & {"repetition", "block", "run_id", "warmup"}

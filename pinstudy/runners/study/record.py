@@ -198,7 +198,14 @@ def skipped_record(origin: Origin, skipped: SkippedCase, order: int) -> dict[str
         "order": order,
     }
     outcome = {"status": SKIPPED, "reason": skipped.reason}
-    return origin | identity | case_fields(skipped.case) | outcome
+    return origin | identity | _case_fields(skipped.case) | outcome
+
+
+def _case_fields(case: Case) -> dict[str, Any]:
+    """Return the fields on a case: those that identify it, and what is known of its program."""
+    algorithm = {"algorithm": case.app.algorithm} if case.app.algorithm else {}
+    fixed_time = {"fixed_time": True} if case.app.fixed_time else {}
+    return case_fields(case) | fixed_time | loop_fields(case) | algorithm
 
 
 def _head(origin: Origin, planned: PlannedRun, case: Case, started_at: str) -> dict[str, Any]:
@@ -215,10 +222,7 @@ def _head(origin: Origin, planned: PlannedRun, case: Case, started_at: str) -> d
             "run_id": f"{case.case_id}-{origin['attempt']}-{planned.order}",
             "started_at": started_at,
         }
-        | case_fields(case)
-        | ({"fixed_time": True} if case.app.fixed_time else {})
-        | loop_fields(case)
-        | ({"algorithm": case.app.algorithm} if case.app.algorithm else {})
+        | _case_fields(case)
     )
 
 
