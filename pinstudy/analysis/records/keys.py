@@ -202,9 +202,9 @@ class CaseKey:
 
     @property
     def where(self) -> tuple[object, ...]:
-        """Where it ran and how its ranks were started: what no mapping changes."""
+        """Where it ran and what started its ranks: what no mapping changes."""
         of_guest = self.table.vm_cpus, self.table.vm_memory_mib, self.table.vm_accelerator
-        return self.table.ranks, self.mpi, self.ranks_by, self.engine, *of_guest
+        return self.table.ranks, self.mpi, self.engine, *of_guest
 
     @property
     def full_mapping(self) -> str:

@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from pinstudy.analysis.answer import analyze
 from pinstudy.analysis.compare.side_by_side import compare
 from pinstudy.analysis.compare.tables import compare_tables
+from pinstudy.analysis.findings.answers import answers_of
 from pinstudy.analysis.results.baselines import baselines_of
 from pinstudy.analysis.results.summaries import read_summaries
 from pinstudy.analysis.tables.means import make_tables, tables_of_cases, write_tables
@@ -172,8 +174,9 @@ def test_rows_of_two_results_are_the_same_only_under_the_same_settings() -> None
     assert "settings" in [column.title for column in table.columns]
 
 
-def test_each_number_of_ranks_has_a_baseline_and_a_decision_of_its_own() -> None:
-    findings = judged(TWO_THREADS.records())
+def test_each_number_of_ranks_has_a_baseline_a_decision_and_a_lever_of_its_own() -> None:
+    results = results_of(TWO_THREADS.records())
+    findings = analyze(results)
     compared = [
         case.case_id for table in findings.tables for case in table.cases if case.comparisons
     ]
@@ -186,6 +189,8 @@ def test_each_number_of_ranks_has_a_baseline_and_a_decision_of_its_own() -> None
         "pin each thread of the rank on the P-cores (pcores-pin)",
         "pin each rank to a CPU of the P-cores, divided among the ranks in order (pcores-pin)",
     ]
+    (lever,) = answers_of(results, findings).levers
+    assert (lever.factor, lever.level, len(lever.pairs)) == ("mapping", "pcores-pin", 2)
 
 
 def test_ranks_of_another_launcher_are_no_baseline() -> None:
