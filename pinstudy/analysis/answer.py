@@ -204,8 +204,9 @@ def _look(results: Results) -> Look:
         return Look(results.card.look, results.card.planned_looks)
     if runs is None or runs.raced:
         return ONLY_LOOK
-    number = max(interim_analysis_of(whole_runs(runs.frame)), runs.look)
-    return Look(number, runs.planned_looks)
+    frame = whole_runs(runs.frame)
+    since = runs.look - 1 + interim_analysis_of(frame, runs.repeated_in)
+    return Look(max(interim_analysis_of(frame), since), runs.planned_looks)
 
 
 def _across_attempts(

@@ -51,7 +51,7 @@ class Runs:
     run. Of interchangeable nodes that divide a study `node_id` is the name of their pool, and
     MADE_ON has the node. `raced` tells that a race ended cases; `planned_looks` is how often
     results may have been looked at, to end the study when they decide. `look` is the number of
-    this look at them, as far as what was undecided was repeated.
+    this look at them, as far as what was undecided was repeated, last in the attempt `repeated_in`.
 
     `reasons` has the reasons for missing fields of good runs: `case_id`, `field`,
     `reason`, each combination once. `refused` counts the lines that are no records, by why (words
@@ -70,6 +70,7 @@ class Runs:
     raced: bool = False
     planned_looks: int = 1
     look: int = 1
+    repeated_in: int = 0
     repeated: pd.DataFrame = field(default_factory=pd.DataFrame)
     firsts: FirstRecords = field(default_factory=FirstRecords)
     race_reader: RaceReader = field(default_factory=RaceReader)
@@ -115,6 +116,7 @@ def read_runs(folder: Path) -> Runs:
         raced=seen.raced,
         planned_looks=seen.planned_looks,
         look=seen.look + seen.went_on,
+        repeated_in=seen.repeated_in,
         repeated=repeated,
         firsts=seen.firsts,
         race_reader=seen.race_reader,
@@ -131,7 +133,7 @@ class _Seen:
         self.refused: Counter[str] = Counter()
         self.raced = False
         self.planned_looks = 1
-        self.look, self.went_on = 1, False
+        self.look, self.went_on, self.repeated_in = 1, False, 0
         self.firsts = FirstRecords()
         self.race_reader = RaceReader()
         self.team_looks = TeamLooks()
@@ -142,18 +144,20 @@ class _Seen:
         if isinstance(line, InvalidLine):
             self.refused[line.why] += 1
         elif line.get("status") != IDLE:
-            self._take_look((line.get("repetition_rule") or {}).get("undecided"))
+            self._take_look(line)
             if not self.raced and line.get("repetition_rule"):
                 self._take_rule(line["repetition_rule"])
             for gatherer in (self.firsts, self.race_reader, self.team_looks, self.settings):
                 gatherer.add(line)
             self.rows.add(line)
 
-    def _take_look(self, again: object) -> None:
+    def _take_look(self, line: Mapping[str, Any]) -> None:
         """Take the number of a look; where all cases went on after it, there is one more."""
+        again = (line.get("repetition_rule") or {}).get("undecided")
         number = again.get("look") if isinstance(again, dict) else None
         if type(number) is int and 1 < number <= MAX_REPETITIONS:
             self.look, self.went_on = max(self.look, number), False
+            self.repeated_in = line.get("attempt") or 0
         else:
             self.went_on = self.look > 1
 

@@ -278,9 +278,10 @@ def units_in(frame: pd.DataFrame) -> int:
     return len(np.unique(units_of(good_runs(frame))))
 
 
-def interim_analysis_of(frame: pd.DataFrame) -> int:
+def interim_analysis_of(frame: pd.DataFrame, after: int = 0) -> int:
     """Return the number of a study's current look (interim analysis): 1 if it was not continued.
 
+    Looks are counted from the end of the attempt `after` on.
     The end of an attempt counts as a look if every case then had the same repetitions from the
     first on and a later attempt made more. A study that was killed within a block was not looked
     at: its continuation does not depend on its results. Nor was a study whose blocks several
@@ -296,7 +297,7 @@ def interim_analysis_of(frame: pd.DataFrame) -> int:
     fewest = by_case.unstack("case_id", fill_value=0).cumsum().min(axis=1)
     last = runs.groupby(start)["repetition"].max().cummax()
     complete = last[(fewest == last) & (last < last.iloc[-1])]
-    return 1 + int(complete.nunique())
+    return 1 + int(complete[complete.index > after].nunique())
 
 
 def difference_of_summaries(

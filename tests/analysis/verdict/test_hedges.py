@@ -36,6 +36,7 @@ from tests.support.results import (
     compared,
     decision,
     lacking,
+    made_again,
     only_table,
     spoilt,
     timed,
@@ -386,6 +387,24 @@ def test_a_study_that_went_on_after_all_its_repetitions_is_at_its_second_look() 
         run | {"attempt": 1 if run["order"] <= 21 else 2} for run in PIN.records()
     ]
     assert judged(killed_within_a_block).look == Look(1)
+
+
+def test_each_time_that_all_cases_go_on_after_what_was_undecided_is_a_look(tmp_path: Path) -> None:
+    # 4 repetitions; 8 more of what is undecided; then 14 of all, 16, and 18, by an attempt that was
+    # killed in a block and another one.
+    ends = {"pcores-set": (4, 4, 14, 16, 17, 18)}
+    by_attempt: dict[int, list[Record]] = {attempt: [] for attempt in range(1, 7)}
+    for run in Study(FASTER, repetitions=18).records():
+        lasts = ends.get(run["mapping"], (4, 12, 14, 16, 17, 18))
+        attempt = 1 + sum(last < run["repetition"] for last in lasts)
+        if (run["mapping"], attempt) != ("pcores-pin", 5):
+            by_attempt[attempt].append(run | {"attempt": attempt})
+    by_attempt[2] = made_again(by_attempt[2], 2, repetition_rule={"undecided": {"look": 2}})
+    looks = []
+    for attempt, runs in by_attempt.items():
+        write(tmp_path, runs, attempt)
+        looks.append(analyze(open_results(str(tmp_path))).look.number)
+    assert looks == [1, 2, 3, 4, 5, 5]
 
 
 @pytest.mark.parametrize("workers", [2, 3, 4, 20])
