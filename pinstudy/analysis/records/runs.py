@@ -227,15 +227,26 @@ def _with_one_meter(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     return frame, pd.DataFrame(reasons, columns=["case_id", "field", "reason"])
 
 
+def _identities(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return what makes each run the same one in another record.
+
+    Where nodes divide a study each of them makes the warm-up runs, which are not the others'.
+    """
+    runs = frame[list(_RUN)]
+    if MADE_ON not in frame:
+        return runs
+    return runs.assign(**{MADE_ON: frame[MADE_ON].astype(object).where(frame["warmup"])})
+
+
 def _repeated(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the records of repetitions that have more than one record of their end."""
     runs = whole_runs(frame)
-    ended = runs.loc[~runs["status"].isin([INTERRUPTED, SKIPPED]), list(_RUN)]
+    ended = _identities(runs[~runs["status"].isin([INTERRUPTED, SKIPPED])])
     return frame.loc[ended.index[ended.duplicated(keep=False)]]
 
 
 def _each_run_once(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the frame with one row for each (case, warm-up or not, repetition).
+    """Return the frame with one row for each run.
 
     A run that was interrupted is made again, and the new one counts. Of several that ended, which
     only two runners at the same time can leave behind, the first counts whatever its status: to
@@ -243,7 +254,7 @@ def _each_run_once(frame: pd.DataFrame) -> pd.DataFrame:
     not left out.
     """
     skipped = frame["status"] == SKIPPED
-    runs = frame.loc[~skipped, list(_RUN)]
+    runs = _identities(frame[~skipped])
     interrupted = frame.loc[runs.index, "status"] == INTERRUPTED
     runs = runs.loc[interrupted.sort_values(kind="stable").index].drop_duplicates()
     chosen = np.zeros(len(frame), dtype=bool)

@@ -302,6 +302,8 @@ def divided(tmp_path: Path, crossed: bool = False) -> Results:
         second = (run["repetition"] + (crossed and run["mapping"] == "pcores-pin")) % 2
         of_node = {"node_id": f"n{second + 1}", "attempt": second + 1, "pool": "split-there"}
         of_node |= {"boot_id": str(second)} if crossed else {}
+        if run["repetition"] <= 2 and not crossed:
+            runs.append(run | of_node | {"warmup": True, "block": 0, "repetition": 1})
         runs.append(run | of_node | {"elapsed_s": run["elapsed_s"] * (1 + second)})
     write(tmp_path, runs)
     return open_results(str(tmp_path))
@@ -313,6 +315,9 @@ def test_a_pool_stands_for_its_nodes_in_title_tables_and_verdict(tmp_path: Path)
     assert set(results.runs.frame["node_id"]) == {"split-there"}
     assert set(results.runs.frame[MADE_ON]) == {"n1", "n2"}
     assert any("took 100 % longer" in footnote for footnote in results.footnotes), results.footnotes
+    # Each node makes the warm-up runs.
+    assert results.runs.frame["warmup"].sum() == 4
+    assert not any("more than one record" in footnote for footnote in results.footnotes)
     findings = analyze(results)
     # Each pair is of one node: a node of half the speed changes no ratio, and is no drift.
     interval = compared(findings).difference.interval()
