@@ -263,6 +263,8 @@ def test_workers_divide_a_study_and_what_is_missing_is_submitted_again(place: Pl
     assert len(good(runs)) == 8
     assert set(good(runs).values()) == {1}
     assert {record["pool"] for record in runs} == {"split-there"}
+    # `pinstudy run` would begin anew in another folder.
+    assert not any("study_file" in record for record in runs)
     submissions = {(record["submission"], record["attempt"]) for record in runs}
     assert submissions == {(1, 1), (2, 2), (2, 3)}
     by_attempt = {(record["attempt"], record["repetition"]) for record in runs if record["block"]}

@@ -113,6 +113,10 @@ class Session:
             with self._node_lock():
                 self.aside = set_aside(self.folder)
 
+    @property
+    def _is_worker(self) -> bool:
+        return self.assignment.folder is not None
+
     def _problem(self) -> str:
         """Return why no run can be made here; empty where runs can."""
         machine, plan = self.machine, self.summary.plan
@@ -121,8 +125,7 @@ class Session:
             if plan.study.race and (problem := no_race(plan)):
                 return problem
             # Workers report each case; whoever continues a study has its results to show.
-            is_worker = self.assignment.folder is not None
-            if is_worker or self.summary.done or machine.startable(plan):
+            if self._is_worker or self.summary.done or machine.startable(plan):
                 return ""
             reasons = machine.waiting_reasons(plan)
         why = first_of(list(dict.fromkeys(reasons)), _MAX_REASONS) or LEFT_OUT
@@ -271,8 +274,8 @@ class Session:
             "submission": self.assignment.submission,
             "program_uid": invoking_uid(),
             "priority": inherited_priority(),
-            # A batch system runs other studies.
-            "study_file": None if study.spread else study_argument(study),
+            # Not of workers: `pinstudy run` does not continue what a batch system runs.
+            "study_file": None if study.spread or self._is_worker else study_argument(study),
         }
         return fields | {name: value for name, value in optional.items() if value}
 
