@@ -253,7 +253,7 @@ def pool_footnote(frame: pd.DataFrame) -> str:
     nodes = ", ".join(
         one_line(f"{node} ({plural(count, 'block')})") for node, count in blocks.items()
     )
-    return one_line(f"divided over interchangeable nodes: {nodes}; {_difference(good)}", None)
+    return one_line(f"divided over interchangeable nodes; {nodes}; {_difference(good)}", None)
 
 
 def _difference(good: pd.DataFrame) -> str:

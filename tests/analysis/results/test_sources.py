@@ -16,6 +16,7 @@ from pinstudy.analysis.records.runs import MADE_ON
 from pinstudy.analysis.results.caveats import pool_footnote
 from pinstudy.analysis.results.node_files import node_sheets
 from pinstudy.analysis.results.sources import Results, folders_for, open_results, sources_below
+from pinstudy.analysis.words.overview import note_texts
 from pinstudy.base.errors import UserError
 from pinstudy.runners.node.node import open_node
 from tests.analysis.results.test_summaries import HEADER, ROW
@@ -315,6 +316,8 @@ def test_a_pool_stands_for_its_nodes_in_title_tables_and_verdict(tmp_path: Path)
     assert set(results.runs.frame["node_id"]) == {"split-there"}
     assert set(results.runs.frame[MADE_ON]) == {"n1", "n2"}
     assert any("took 100 % longer" in footnote for footnote in results.footnotes), results.footnotes
+    # The overview has first clauses, and names no node alone.
+    assert "divided over interchangeable nodes" in note_texts(results.footnotes, ())
     # Each node makes the warm-up runs.
     assert results.runs.frame["warmup"].sum() == 4
     assert not any("more than one record" in footnote for footnote in results.footnotes)
