@@ -26,6 +26,7 @@ from tests.analysis.report.hostile import (
     make_hostile_results,
 )
 from tests.analysis.report.made_results import DIGEST, make_results
+from tests.support.results import Study, write
 from tests.support.tools import need_tool
 
 # The names of tools/packages.sh.
@@ -217,6 +218,33 @@ def test_the_published_grid_is_seen_on_a_phone_and_beside_its_picture(
     assert all(box["x"] >= 0 and box["right"] <= PHONE[0] for box in boxes)
     # Four lines of text: the configuration is seen without scrolling.
     assert max(box["bottom"] for box in boxes) - boxes[0]["y"] < 120
+
+
+def test_a_grid_shows_all_of_the_settings_that_tell_its_rows_apart(
+    browser: Browser, tmp_path: Path
+) -> None:
+    asked = {"epp": "balance_performance", "max_frequency": "2400000", "power_limit": "65"}
+    runs = Study({"unpinned": 1.0, "pcores-pin": 0.9}).records()
+    write(
+        tmp_path,
+        [
+            run
+            | {"settings": asked | {"sched_ext": f"scx_lavd --{'very-' * 8}{last}"}}
+            | {"case_id": f"{run['case_id']}-{last}", "case_number": 2 * at + run["case_number"]}
+            for at, last in enumerate(("long", "longer"))
+            for run in runs
+        ],
+    )
+    cut = "cells => cells.filter(c => c.scrollWidth > c.clientWidth).map(c => c.innerText)"
+    with visit(browser, write_report(str(tmp_path))) as visited:
+        under = visited.page.locator(".grid tbody th.under")
+        names = under.all_inner_texts()
+        on_screen = under.evaluate_all(cut)
+        visited.page.emulate_media(media="print")
+        on_paper = visited.page.locator(".grid th").evaluate_all(cut)
+
+    assert [name.rpartition("-")[2] for name in names] == ["long", "longer"]
+    assert (on_screen, on_paper) == ([], [])
 
 
 def test_what_results_say_is_shown_as_text_and_never_run(
