@@ -3,7 +3,7 @@
 // Tables are sorted by their headings: numbers as numbers, what has none at the end either way.
 
 // A cell's number stands at its beginning; a note's marker or a unit may follow.
-const NUMBER = /^[-+]?\d+(\.\d+)?(e[-+]?\d+)?(?=$|[ (])/;
+const NUMBER = /^<?([-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?)(?=$|[ (])/;
 
 // Numbers below 0 have a minus sign, not a hyphen.
 function plain(text) {
@@ -13,7 +13,9 @@ function plain(text) {
 function keyOf(row, column, numeric) {
   const text = plain(row.cells[column].textContent);
   const number = numeric ? text.match(NUMBER) : null;
-  return number ? Number(number[0]) : text;
+  if (!number) return text;
+  // What is less than a number stands just before it.
+  return number[0].startsWith("<") ? Number(number[1]) * (1 - Number.EPSILON) : Number(number[1]);
 }
 
 function compare(a, b, numeric) {

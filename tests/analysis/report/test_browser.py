@@ -280,6 +280,10 @@ def test_a_click_sorts_by_number_with_what_was_not_measured_at_the_end(
         down, sorted_then = times.all_inner_texts(), heading.get_attribute("aria-sort")
         page.locator("#table-1 th").get_by_role("button", name="mapping").click()
         names = page.locator("#table-1 tbody th").all_inner_texts()
+        ps = []
+        for _ in range(2):
+            page.locator("#verdict-1-3 th:nth-child(7) button").click()
+            ps.append(page.locator("#verdict-1-3 tbody tr td:nth-child(7)").all_inner_texts())
 
     numbers = sorted((text for text in before if text[0].isdigit()), key=float)
     missing = [text for text in before if not text[0].isdigit()]
@@ -288,6 +292,8 @@ def test_a_click_sorts_by_number_with_what_was_not_measured_at_the_end(
     assert (sorted_as, sorted_then) == ("ascending", "descending")
     # Texts are sorted as texts.
     assert names == sorted(names)
+    # What is less than a number is before it.
+    assert ps == [["<0.001", "0.0022", "1", "-", "-"], ["1", "0.0022", "<0.001", "-", "-"]]
 
 
 FIRST = ("To pin or not to pin?", "made up", "Confine threads", "i5-13600K", "41.6 s")
