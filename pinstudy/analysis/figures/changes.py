@@ -6,7 +6,7 @@ Where changes are large it is compressed away from 0, so that small ones are see
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -24,6 +24,10 @@ _WIDE, _NEAR = math.log(1.35), 0.1
 # The room that is kept free at both ends, as a part of the axis.
 _ROOM = 0.04
 TICK_SIZE = 7.0
+# An interval may reach so many times as far as the farthest mark.
+_MOST_REACH = 1.5
+# An interval to this logarithm of a ratio is never cut: 10 % are read on any axis.
+_ALWAYS_REACH = math.log1p(0.1)
 # Changes in per cent that may stand on a wide axis, those to be there first first.
 _TICKS = (
     0, 10, -10, 100, -50, 50, -20, 20, -90, 900, 5, -5, 300, -75, 9900, -99, 200, 30, -30, 2, -2,
@@ -78,6 +82,46 @@ class Scale:
         room = _ROOM * (end - start)
         first, last = self.percents([start - room, end + room])
         return float(first), float(last)
+
+    def cuts(self, ends: tuple[float, float]) -> tuple[bool, bool]:
+        """Return whether an interval, in per cent, goes on beyond the lower and the upper edge."""
+        (low, high), (first, last) = ends, self.limits
+        return low < first, high > last
+
+    def inside(self, ends: tuple[float, float]) -> tuple[float, float]:
+        """Return the ends of an interval, in per cent, as far as they are inside of the edges."""
+        (low, high), (first, last) = ends, self.limits
+        return max(low, first), min(high, last)
+
+
+def axis_range(
+    ratios: Iterable[float], ends: Iterable[float], least: float = 0.0
+) -> tuple[float, float]:
+    """Return where an axis of ratios has to begin and end, as logarithms.
+
+    All `ratios` are seen, and the `ends` of their intervals as far as that allows; `least` is how
+    far it goes to both sides at least.
+    """
+    logs = [_log(ratio) for ratio in ratios]
+    farthest = max([least, *(abs(log) for log in logs if math.isfinite(log))])
+    most = max(_MOST_REACH * farthest, _ALWAYS_REACH)
+    to = [*logs, *map(_log, ends)]
+    return max(min(-least, *to), -most), min(max(least, *to), most)
+
+
+def _log(ratio: float) -> float:
+    return math.log(ratio) if ratio > 0 else -math.inf
+
+
+def put_arrows(
+    axes: Axes, scale: Scale, ends: tuple[float, float], y: float, colour: str, size: float
+) -> None:
+    """Draw an arrow at each edge of the x axis beyond which an interval, in per cent, goes on."""
+    for is_cut, edge, arrow in zip(scale.cuts(ends), scale.limits, "<>", strict=True):
+        if is_cut:
+            axes.plot(
+                [edge], [y], marker=arrow, color=colour, markersize=size, clip_on=False, zorder=3
+            )
 
 
 def put_scale(axes: Axes, across: bool, scale: Scale, inches: float) -> None:

@@ -17,7 +17,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from pinstudy.analysis.figures.changes import Scale, change_in_words, put_scale
+from pinstudy.analysis.figures.changes import (
+    Scale,
+    axis_range,
+    change_in_words,
+    put_arrows,
+    put_scale,
+)
 from pinstudy.analysis.figures.drawing import Drawing, NotDrawn, sentences, slug, why_not_measured
 from pinstudy.analysis.figures.rows import (
     ENTRY_IN,
@@ -67,10 +73,6 @@ _LABELS = 0.42
 _RIGHT, _MOST_ENTRY = 0.14, 2.6
 _LABEL_SIZE = 7.5
 _MARKER = 4.6
-# An interval may reach so many times as far as the farthest mark.
-_MOST_REACH = 1.5
-# An interval to this logarithm of a ratio is never cut: 10 % are read on any axis.
-_ALWAYS_REACH = math.log1p(0.1)
 
 
 class _Mark(NamedTuple):
@@ -126,17 +128,11 @@ def draw_comparisons(
         words.BAND.format(margin=in_percent(answer.margin, 6)),
         words.HOLLOW if any(cell.outcome == "undecided" for cell in cells) else "",
         words.COMPRESSED if scale.is_compressed else "",
-        words.CUT if _is_cut(cells, scale) else "",
+        words.CUT if any(any(scale.cuts(_percents(cell))) for cell in cells) else "",
         words.WITHOUT_INTERVAL if any(math.isnan(cell.low) for cell in cells) else "",
         words.NOTHING_THERE.format(count=plural(left_out, "configuration")) if left_out else "",
     )
     return Drawing(name, title, caption, _alt_text(rows, cells), figure, tooltips)
-
-
-def _is_cut(cells: Sequence[Cell], scale: Scale) -> bool:
-    first, last = scale.limits
-    ends = [100 * (end - 1) for cell in cells for end in _ends(cell)]
-    return min(ends) < first or max(ends) > last
 
 
 def _baseline(lines: Sequence[ConfigurationLine], objective: Objective, layout: Layout) -> str:
@@ -289,22 +285,18 @@ def _legend(
 
 def _scale_of(cells: Sequence[Cell], margin: float) -> Scale:
     """Return the scale on which all marks are seen, and their intervals as far as that allows."""
-    least = 2 * math.log1p(margin)
-    logs = [_log(cell.ratio) for cell in cells]
-    farthest = max([least, *(abs(log) for log in logs if math.isfinite(log))])
-    most = max(_MOST_REACH * farthest, _ALWAYS_REACH)
-    ends = [_log(end) for cell in cells for end in _ends(cell)]
-    low, high = max(min(-least, *ends), -most), min(max(least, *ends), most)
-    return Scale.between(low, high)
-
-
-def _log(ratio: float) -> float:
-    return math.log(ratio) if ratio > 0 else -math.inf
+    ends = chain.from_iterable(map(_ends, cells))
+    return Scale.between(*axis_range([cell.ratio for cell in cells], ends, 2 * math.log1p(margin)))
 
 
 def _ends(cell: Cell) -> tuple[float, float]:
     """Return the ends of a cell's interval as ratios; the ratio itself where there is none."""
     return (cell.ratio, cell.ratio) if math.isnan(cell.low) else (cell.low, cell.high)
+
+
+def _percents(cell: Cell) -> tuple[float, float]:
+    low, high = _ends(cell)
+    return 100 * (low - 1), 100 * (high - 1)
 
 
 def _draw(
@@ -317,29 +309,25 @@ def _draw(
         for mark in row.marks:
             y = top + _ROW_GAP / 2 + mark.lane * (row.height - _ROW_GAP)
             gid = f"comparison-{len(tooltips) + 1}"
-            _draw_mark(axes, mark.cell, y, looks[mark.mapping], scale.limits, gid)
+            _draw_mark(axes, mark.cell, y, looks[mark.mapping], scale, gid)
             tooltips[gid] = _tooltip(row, mark, layout)
         top += row.height
     return tooltips
 
 
 def _draw_mark(
-    axes: Axes, cell: Cell, y: float, look: tuple[str, str], limits: tuple[float, float], gid: str
+    axes: Axes, cell: Cell, y: float, look: tuple[str, str], scale: Scale, gid: str
 ) -> None:
     """Draw an interval and its mark as one line, so that one tooltip is of both."""
     colour, marker = look
-    low, high = (100 * (end - 1) for end in _ends(cell))
-    first, last = limits
+    ends = _percents(cell)
+    low, high = scale.inside(ends)
     axes.plot(
-        [max(low, first), cell.percent, min(high, last)], [y] * 3, color=colour, linewidth=1.2,
+        [low, cell.percent, high], [y] * 3, color=colour, linewidth=1.2,
         marker=marker, markevery=[1], markersize=_MARKER, markeredgewidth=1.0,
         markerfacecolor="white" if cell.outcome == "undecided" else colour, zorder=3, gid=gid,
     )  # fmt: skip
-    for is_cut, edge, arrow in ((low < first, first, "<"), (high > last, last, ">")):
-        if is_cut:
-            axes.plot(
-                [edge], [y], marker=arrow, color=colour, markersize=_MARKER, clip_on=False, zorder=3
-            )
+    put_arrows(axes, scale, ends, y, colour, _MARKER)
 
 
 def _tooltip(row: _Row, mark: _Mark, layout: Layout) -> str:

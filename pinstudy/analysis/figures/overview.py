@@ -13,7 +13,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.transforms import Bbox
 
-from pinstudy.analysis.figures.changes import MINUS, Scale, change_in_words, put_scale
+from pinstudy.analysis.figures.changes import (
+    MINUS,
+    Scale,
+    axis_range,
+    change_in_words,
+    put_arrows,
+    put_scale,
+)
 from pinstudy.analysis.figures.drawing import (
     FIXED_TIME,
     Drawing,
@@ -64,7 +71,7 @@ MAX_PANELS = 12
 _PANEL, _ALONE = 1.3, 4.6
 _MOST_HEIGHT = 3.4
 _LEFT, _RIGHT, _GAP = 0.52, 0.1, 0.12
-_SIZE, _MARKER = 7.0, 5.0
+_SIZE, _MARKER, _ARROW = 7.0, 5.0, 4.0
 # How the markers of the settings are filled, in the order of the study.
 _FILLS = ("full", "none", "left", "right", "top", "bottom")
 # Where a label may stand, in points from its marker; the first free place is taken.
@@ -81,6 +88,13 @@ class _Point(NamedTuple):
     time: float
     energy: float
     interval: Interval | None
+
+    @property
+    def ends(self) -> tuple[float, float] | None:
+        """The ends of the interval as changes in per cent."""
+        if self.interval is None:
+            return None
+        return 100 * (self.interval.low - 1), 100 * (self.interval.high - 1)
 
 
 @dataclass(frozen=True)
@@ -114,13 +128,15 @@ def draw_overview_plane(
     settings = list(
         dict.fromkeys(_setting(point.case) for panel in shown for point in panel.points)
     )
-    figure = _drawn(shown, settings, title, layout)
     points = [point for panel in shown for point in panel.points]
+    across = _time_scale(points)
+    figure = _drawn(shown, settings, title, across, layout)
     caption = sentences(
         words.PLANE_HOW.format(reference=_reference(tables, settings, layout)),
         words.PLANE_SETTINGS if len(settings) > 1 else "",
         words.PLANE_LABELS,
         words.PLANE_INTERVALS if any(point.interval for point in points) else "",
+        words.CUT if any(point.ends and any(across.cuts(point.ends)) for point in points) else "",
         words.PLANE_LOST.format(cases=plural(lost, "case")) if lost else "",
         words.PLANE_MORE.format(programs=plural(len(panels) - len(shown), "program"))
         if len(panels) > len(shown)
@@ -201,7 +217,9 @@ def _panels(found: Sequence[tuple[TableFindings, Sequence[_Point]]]) -> list[_Pa
     ]
 
 
-def _drawn(panels: Sequence[_Panel], settings: Sequence[str], title: str, layout: Layout) -> Figure:
+def _drawn(
+    panels: Sequence[_Panel], settings: Sequence[str], title: str, across: Scale, layout: Layout
+) -> Figure:
     width = layout.wide(_ALONE)
     if layout.width is None and len(panels) > 1:
         width = layout.wide()
@@ -222,7 +240,6 @@ def _drawn(panels: Sequence[_Panel], settings: Sequence[str], title: str, layout
     figure = Figure(figsize=(width, height))
     put_title(figure, title_lines)
     points = [point for panel in panels for point in panel.points]
-    across = Scale(*_limits([point.time for point in points]))
     along = Scale(*_limits([point.energy for point in points]))
     for number, panel in enumerate(panels):
         line, column = divmod(number, columns)
@@ -235,7 +252,7 @@ def _drawn(panels: Sequence[_Panel], settings: Sequence[str], title: str, layout
         put_scale(axes, False, along, high)
         # The panels of a line, and those of a column, share their numbers.
         axes.tick_params(labelleft=column == 0, labelbottom=number + columns >= len(panels))
-        _draw_panel(axes, number, panel, mapping_looks(mappings), settings, (wide, high))
+        _draw_panel(axes, number, panel, mapping_looks(mappings), settings, across, (wide, high))
     foot = (bottom - 0.21) / height
     figure.text(
         (_LEFT + inside / 2) / width, foot, words.PLANE_TIME, ha="center", va="top", fontsize=_SIZE
@@ -247,6 +264,12 @@ def _drawn(panels: Sequence[_Panel], settings: Sequence[str], title: str, layout
     )  # fmt: skip
     put_legend(figure, entries)
     return figure
+
+
+def _time_scale(points: Sequence[_Point]) -> Scale:
+    intervals = [point.interval for point in points if point.interval]
+    ends = [end for interval in intervals for end in (interval.low, interval.high)]
+    return Scale(*_limits(axis_range([math.exp(point.time) for point in points], ends)))
 
 
 def _limits(logs: Sequence[float]) -> tuple[float, float]:
@@ -282,6 +305,7 @@ def _draw_panel(
     panel: _Panel,
     looks: Mapping[str, tuple[str, str]],
     settings: Sequence[str],
+    across: Scale,
     size: tuple[float, float],
 ) -> None:
     axes.axvline(0, color=BLACK, linewidth=0.6, zorder=1)
@@ -294,9 +318,9 @@ def _draw_panel(
     for place, point in enumerate(panel.points):
         colour, marker = looks[point.case.full_mapping]
         time, energy = (100 * math.expm1(log) for log in (point.time, point.energy))
-        if point.interval:
-            ends = [100 * (end - 1) for end in (point.interval.low, point.interval.high)]
-            axes.plot(ends, [energy] * 2, color=colour, linewidth=0.9, zorder=2)
+        if ends := point.ends:
+            axes.plot(across.inside(ends), [energy] * 2, color=colour, linewidth=0.9, zorder=2)
+            put_arrows(axes, across, ends, energy, colour, _ARROW)
         look = _filled(marker, colour, settings.index(_setting(point.case)))
         axes.plot([time], [energy], zorder=3, gid=_gid(number, place), **look)
     _label_extremes(axes, panel, size)

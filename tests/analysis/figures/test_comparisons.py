@@ -232,6 +232,34 @@ def test_published_deviations_are_intervals_of_time() -> None:
     assert any(span == pytest.approx(wanted, abs=0.001) for span in spans)
 
 
+@pytest.mark.parametrize(("spread", "cut"), [(0.05, 0), (0.5, 5)])
+def test_an_interval_ends_inside_the_plane_or_has_an_arrow(
+    tmp_path: Path, spread: float, cut: int
+) -> None:
+    runs = [
+        record(n, r, elapsed_s=s * (1 + spread * (r % 3 - 1)), energy_pkg_j=10 * n)
+        for n, s in ((1, 10.0), (2, 10.1), (3, 12.0))
+        for r in range(1, 7)
+    ]
+    drawing = on_plane(tmp_path, runs)
+    first, last = drawing.figure.axes[0].get_xlim()
+    arrows = {
+        (float(np.asarray(line.get_ydata())[0]), line.get_marker())
+        for line in markers(drawing)
+        if line.get_gid() is None
+    }
+    beyond = set()
+    for gid, line in marks(drawing).items():
+        ends = re.search(r"\((\S+) to (\S+) %\)", str(drawing.tooltips[gid]))
+        assert ends
+        low, high = (float(end.replace("\N{MINUS SIGN}", "-")) for end in ends.groups())
+        y = float(np.asarray(line.get_ydata())[0])
+        beyond |= {(y, "<")} if low < first else set()
+        beyond |= {(y, ">")} if high > last else set()
+    assert arrows == beyond and len(arrows) == cut
+    assert ("An arrow is an interval that goes on" in drawing.caption) == bool(cut)
+
+
 def test_a_case_that_is_not_compared_is_counted_and_not_on_plane(tmp_path: Path) -> None:
     lost = {"status": "placement-violated", "reason": "CPU 9"}
     runs = spoilt(Study(OF_PLANE, ENERGIES), "pcores-pin", [2, 3], **lost)
