@@ -159,7 +159,7 @@ def _legend_of_kinds(frequencies: ByKind, shares: ByKind) -> list[Entry]:
         name = cores_of(kind)
         if kind in frequencies:
             entries.append(entry(f"frequency, {name}", kind_style(kind).dots))
-        if kind in shares:
+        if any(share > 0 for share in shares.get(kind, {}).values()):
             entries.append(area_entry(f"CPU time, {name}", kind))
     return entries
 
@@ -175,6 +175,8 @@ def _kinds_alt_text(cases: Sequence[CaseFinding], frequencies: ByKind, shares: B
             parts.append(
                 f"{used} of {len(by_row)} cases used {cores_of(kind)}, most of all "
                 f"{cases[most].label} with {percent(by_row[most])} of its CPU time."
+                if used
+                else f"No case used {cores_of(kind)}."
             )
     return sentences(*parts)
 

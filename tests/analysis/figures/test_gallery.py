@@ -54,6 +54,14 @@ def test_each_mark_of_a_core_kind_has_its_case_and_value_as_tooltip(study: Figur
     assert "#1 unpinned (performance), E-cores: 3.1 % of CPU time" in said
 
 
+def test_a_kind_that_no_case_used_is_named_as_such_and_has_no_area(tmp_path: Path) -> None:
+    runs = [record(n, r, residency={"P": 1.0, "E": 0.0}) for n in (1, 2) for r in (1, 2)]
+    kinds = drawing_of(tmp_path, KINDS, *runs)
+    assert "2 of 2 cases used P-cores" in kinds.alt
+    assert "No case used E-cores." in kinds.alt
+    assert legend_of(kinds) == {"frequency, P-cores", "CPU time, P-cores"}
+
+
 def test_each_run_and_mean_says_its_value_in_the_page(tmp_path: Path) -> None:
     drawn = drawing(figures_of(small(tmp_path), like="runs-over-time"), "runs-over-time")
     titles = re.findall(r"<title>(.*?)</title>", inline_svg(drawn, "d"))
