@@ -169,9 +169,10 @@ _MAPPINGS = {
     "ecores-set": (VERMILION, "D"),
     "ecores-pin": (ORANGE, "v"),
 }
-# Their numbers have no common divisor: there are as many pairs as their product.
-_MORE_COLOURS = (GREEN, PURPLE, BLUE, ORANGE, BLACK, VERMILION, SKY)
-_MORE_MARKERS = ("P", "X", "<", ">", "p", "h", "*", "d")
+# Their numbers have no common divisor: there are as many pairs as their product. Black is left to
+# `unpinned`: at this size a black pentagon is a circle.
+_MORE_COLOURS = (GREEN, PURPLE, BLUE, ORANGE, VERMILION, SKY)
+_MORE_MARKERS = ("P", "X", "<", ">", "p", "*", "d")
 
 
 def mapping_looks(mappings: Iterable[str]) -> dict[str, tuple[str, str]]:

@@ -16,7 +16,7 @@ from pinstudy.analysis.figures.comparisons import draw_comparisons
 from pinstudy.analysis.figures.drawing import Drawing, NotDrawn
 from pinstudy.analysis.figures.gallery import Wanted, all_figures
 from pinstudy.analysis.figures.overview import draw_overview_plane
-from pinstudy.analysis.figures.style import Layout
+from pinstudy.analysis.figures.style import Layout, mapping_looks
 from pinstudy.analysis.objectives import ENERGY, TIME
 from pinstudy.analysis.results.sources import Results, open_results
 from tests.analysis.report.pages import page_of
@@ -88,6 +88,14 @@ def test_a_mapping_has_one_colour_and_marker_and_is_hollow_where_undecided(tmp_p
     assert set(looks) == {"pcores-set", "pcores-pin", "ecores-set", "ecores-pin"}
     assert all(len(look) == 1 for look in looks.values())
     assert len({look for found in looks.values() for look in found}) == 4
+
+
+def test_no_mapping_looks_like_another_or_has_the_colour_of_unpinned() -> None:
+    names = ["unpinned", "pcores-set", "pcores-pin", "ecores-set", "ecores-pin"]
+    looks = mapping_looks([*names, *(f"pcores-pin-{number}" for number in range(42))])
+    assert len(set(looks.values())) == len(looks) == 47
+    colour, _ = looks.pop("unpinned")
+    assert colour not in {other for other, _ in looks.values()}
 
 
 def test_every_mark_has_a_tooltip_with_its_value_and_interval(tmp_path: Path) -> None:
