@@ -82,6 +82,16 @@ class _Map:
         return Normalize(self.low, self.high)
 
     @property
+    def number_size(self) -> float:
+        """The size of a cell's number, in points."""
+        return min(8.0, 0.36 * 72 * self.cell)
+
+    @property
+    def has_numbers(self) -> bool:
+        """Whether cells have room for numbers that can be read."""
+        return self.number_size >= _LEAST_SIZE
+
+    @property
     def beyond(self) -> bool:
         """Whether some value is off the scale."""
         return bool(np.nanmax(self.values) > self.high)
@@ -120,7 +130,7 @@ def _drawn(latency: Latency, layout: Layout) -> Figure:
     title = f"{TITLE} of {latency.node_id}: {number} one-way time from row to column"
     title_lines = layout.title_lines(title, width)
     top = 0.1 + LINE_IN * len(title_lines) + above
-    entries = _legend(latency, layers)
+    entries = _legend(latency, layers, shown)
     bottom = _AXIS + LEGEND_IN * legend_lines(entries, width)
     height = top + side + bottom
     figure = Figure(figsize=(width, height))
@@ -159,15 +169,14 @@ def _colours() -> Colormap:
 
 def _write_cells(axes: Axes, shown: _Map) -> None:
     """Write the numbers where there is room, and a cross where a value is off the scale."""
-    size = min(8.0, 0.36 * 72 * shown.cell)
-    many = size < _LEAST_SIZE
-    size = max(size, _LEAST_SIZE)
+    size = max(shown.number_size, _LEAST_SIZE)
     for row, column in np.argwhere(np.isfinite(shown.values)):
         value = float(shown.values[row, column])
-        if many and value <= shown.high:
+        if not shown.has_numbers and value <= shown.high:
             continue
         has_decimal = value < (99.95 if shown.cell > _WIDE_CELL else 9.95)
-        text = _CROSS if many else f"{value:.1f}" if has_decimal else f"{value:.0f}"
+        number = f"{value:.1f}" if has_decimal else f"{value:.0f}"
+        text = number if shown.has_numbers else _CROSS
         axes.text(
             column, row, text, ha="center", va="center", fontsize=size, zorder=3,
             color=BLACK if shown.norm(value) > _LIGHT else "white",
@@ -187,7 +196,7 @@ def _draw_bar(figure: Figure, axes: Axes, shown: _Map) -> None:
     axes.tick_params(length=2.5)
 
 
-def _legend(latency: Latency, layers: Sequence[_Layer]) -> list[Entry]:
+def _legend(latency: Latency, layers: Sequence[_Layer], shown: _Map) -> list[Entry]:
     entries: list[Entry] = [
         area_entry(cores_of(kind), kind) for layer in layers for kind in layer.kinds
     ]
@@ -197,8 +206,9 @@ def _legend(latency: Latency, layers: Sequence[_Layer]) -> list[Entry]:
                   label="not measured")
         )  # fmt: skip
     if latency.disturbed:
+        sign = "" if shown.has_numbers else f"{_CROSS} "
         entries.append(
-            Patch(facecolor=VERMILION, linewidth=0, label=f"{_CROSS} off the scale, disturbed")
+            Patch(facecolor=VERMILION, linewidth=0, label=f"{sign}off the scale, disturbed")
         )
     return entries
 

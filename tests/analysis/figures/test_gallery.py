@@ -17,6 +17,7 @@ from pinstudy.analysis.figures.gallery import Options, write_figures
 from pinstudy.analysis.figures.latency import draw_latency
 from pinstudy.analysis.figures.many_cards import draw_many_cards
 from pinstudy.analysis.figures.rows import MAX_DOTS
+from pinstudy.analysis.figures.style import Layout
 from pinstudy.analysis.latency.reading import read_latency
 from pinstudy.analysis.report.html import inline_svg
 from pinstudy.base.errors import UserError
@@ -313,7 +314,12 @@ def test_unmeasured_pairs_are_empty_and_disturbed_ones_do_not_stretch_the_scale(
 
     assert np.isnan(cells(drawing)[2, 9])
     assert "2 ordered pairs not measured" in drawing.caption
-    assert "not measured" in legend_of(drawing)
+    assert legend_of(drawing) >= {"not measured", "off the scale, disturbed"}
+    assert "\N{MULTIPLICATION SIGN}" not in words(drawing)
+    # Without room for numbers a cross stands for them.
+    narrow = draw_latency(read_latency(tmp_path / "latency.json"), Layout(width=3.5))
+    assert "\N{MULTIPLICATION SIGN} off the scale, disturbed" in legend_of(narrow)
+    assert "\N{MULTIPLICATION SIGN}" in words(narrow)
     (image,) = map_of(drawing).images
     _, high = image.get_clim()
     assert high is not None and high < 100
