@@ -19,7 +19,7 @@ pytestmark = pytest.mark.slurm
 
 # The plugin of Slurm by which each MPI learns of its ranks.
 PLUGINS = {"openmpi": "pmix", "mpich": "pmi2"}
-# What a job exports: a list without ALL is all that srun passes on by itself, and it takes the number
+# What a job exports: a list without ALL is all that srun itself passes on, and it takes the number
 # of CPUs for each rank's.
 OF_SITES = {"openmpi": "ALL,", "mpich": "SRUN_CPUS_PER_TASK=2,"}
 
