@@ -11,5 +11,7 @@ set prefix "@PREFIX@"
 # A folder with this command alone: PREFIX/bin has a python and a pip, which would hide the user's.
 prepend-path PATH "$prefix/share/pinstudy/bin"
 prepend-path MANPATH "$prefix/share/man"
+# Without an empty part man(1) looks nowhere else.
+append-path MANPATH ""
 # For programs that mark their regions.
 prepend-path CPATH "$prefix/include"

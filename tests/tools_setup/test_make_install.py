@@ -32,6 +32,7 @@ def test_packages_and_a_wheel_go_to_an_environment_there(
     assert calls[-1].endswith("build/wheel/pinstudy.whl")
     module = (prefix / "share/pinstudy/modulefiles/pinstudy/1.2").read_text()
     assert f'set prefix "{prefix}"' in module
+    assert 'append-path MANPATH ""' in module.splitlines()
     assert (prefix / "share/pinstudy/bin/pinstudy").readlink() == Path("../../../bin/pinstudy")
 
 
