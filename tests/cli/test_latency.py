@@ -55,6 +55,15 @@ def test_this_nodes_pairs_are_measured_and_kept_without_the_libraries(
     assert 'OMP_PLACES="' in done.stdout
 
 
+def test_nothing_is_measured_that_cannot_be_kept(tmp_path: Path) -> None:
+    need_program_and_two_cpus()
+    (tmp_path / "file").touch()
+    done = pinstudy(tmp_path, "latency", "--output", "file/there", status=1)
+    assert done.stderr.splitlines() == [
+        "pinstudy: file: cannot be written; expected a folder that you may write to"
+    ]
+
+
 def test_another_nodes_file_is_read_and_nothing_measured(tmp_path: Path) -> None:
     file = write_latency_file(tmp_path, content_of(PLANTED["hybrid"]))
     before = file.read_bytes()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -119,12 +120,16 @@ def latency_command(
     if sysroot != LIVE_ROOT:
         _show_plan(plan, lines, expected_s, as_json)
         return
+    folder = output or results / "latency" / node.node_id
+    # Thousands of pairs take half an hour.
+    there = next(path for path in (folder, *folder.parents) if path.exists())
+    if not (there.is_dir() and os.access(there, os.W_OK | os.X_OK)):
+        raise StudyError(f"{there}: cannot be written; expected a folder that you may write to")
     for line in (*end_orphans(), *lines):
         say(line, err=True)
     with node_lock(node.root), pair_progress(len(plan.pairs)) as done:
         content = measure(node, plan, settings, done)
     give_up_root()
-    folder = output or results / "latency" / node.node_id
     path = write_latency(folder, content)
     say(f"written: {path}", err=as_json)
     if content.interrupted:
