@@ -61,7 +61,7 @@ def find_programs() -> Capability:
     unbuilt = [name for name in names if find_program(name) is None]
     if not unbuilt:
         return Capability("programs", "ok", ", ".join(names))
-    build = for_programs().grant
+    build = for_programs(unbuilt).grant
     if WITNESS in unbuilt:
         reason = f"{WITNESS}, which starts and watches every run, is not built"
         return Capability("programs", "missing", reason, build)
@@ -82,7 +82,7 @@ def find_waiting(name: str) -> Capability:
     built, variable = f"lu-{name}", _WAITING[name]
     program = find_program(built)
     if program is None:
-        return Capability(name, "missing", f"{built} is not built", for_programs().grant)
+        return Capability(name, "missing", f"{built} is not built", for_programs([built]).grant)
     plain = {k: v for k, v in os.environ.items() if not k.startswith(OPENMP_PREFIXES)}
     environment = plain | {"LC_ALL": "C"}
     runtime = find_runtime(program, environment)

@@ -150,8 +150,8 @@ def for_mpi() -> Remedy:
     return Remedy("load its module, or install this system's package of it")
 
 
-def for_programs() -> Remedy:
-    """Return how to get a program of our own."""
+def for_programs(names: Iterable[str] = ()) -> Remedy:
+    """Return how to get programs of our own, all together if no names are given."""
     where = prefix()
     if where is None:
         if spack_environment():
@@ -162,7 +162,10 @@ def for_programs() -> Remedy:
         return Remedy(
             "add pinstudy-apps of another compiler to the Spack environment: docs/spack.md"
         )
-    return Remedy(f"install pinstudy in {where} once more")
+    # Clang alone builds these, and an installation leaves out what no compiler builds.
+    clang = any(name.endswith("-libomp") for name in names) and shutil.which("clang++") is None
+    first = "install Clang with its OpenMP (Debian: clang libomp-dev), then " if clang else ""
+    return Remedy(f"{first}install pinstudy in {where} once more")
 
 
 def for_guests() -> Remedy:

@@ -35,9 +35,9 @@ def prove_placements(bench: Bench) -> list[Finding]:
     for runtime in ("libgomp", "libomp"):
         instrument = Instrument("placement", runtime, where, _FIELDS)
         if not bench.has(runtime):
-            found.append(
-                instrument.absent(f"yardstick-{runtime} is not built; {for_programs().sentence}")
-            )
+            program = f"yardstick-{runtime}"
+            remedy = for_programs([program]).sentence
+            found.append(instrument.absent(f"{program} is not built; {remedy}"))
             continue
         task = Task((), cpus, len(cpus), "pin", "omp-places", runtime)
         found.append(judge_placement(instrument, _until(bench, task, "proved")))

@@ -121,13 +121,16 @@ def test_a_program_that_is_not_there_was_looked_for_somewhere() -> None:
 
 
 def test_a_checkout_advises_to_set_up_and_an_installation_sends_nobody_to_a_makefile(
-    tree: Path, tmp_path: Path
+    tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert software.prefix() == tmp_path
     for remedy in (software.for_tools(), software.for_programs()):
         assert "make" not in remedy.grant and "make" not in remedy.sentence
     assert str(tmp_path) in software.for_programs().sentence
     assert "in a checkout" in software.for_guests().sentence
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert "install Clang" in software.for_programs(["lu-serial", "lu-libomp"]).grant
+    assert "Clang" not in software.for_programs(["lu-serial"]).grant
     (tmp_path / ".spack").mkdir()
     grant = software.for_programs().grant
     assert "pinstudy-apps" in grant and str(tmp_path) not in grant
