@@ -295,7 +295,7 @@ def begun(work: UsersWork, node: Namespace) -> subprocess.Popen[str]:
     """Start the study of settings; return when its first run waits."""
     before = node.settings()
     study = node.start("run", "who.yaml", *two_kinds())
-    until((work.folder / "began").exists)
+    until((work.folder / "began").exists, during=study)
     assert node.settings() != before
     return study
 

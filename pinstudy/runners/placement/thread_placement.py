@@ -362,8 +362,8 @@ def _sampling_problem(samples: Samples) -> str:
     if not samples.threads:
         return f"no thread was seen: the run lasted {samples.elapsed_s:.4g} s"
     if samples.elapsed_s < TOO_SHORT_S or samples.looks < FEW_LOOKS:
-        few = f"{plural(samples.looks, 'look')} at a run of {samples.elapsed_s:.4g} s"
-        return f"{few} are too few; a larger size lasts longer"
+        looks = f"{plural(samples.looks, 'look')} at a run of {samples.elapsed_s:.4g} s"
+        return f"too few looks: {looks}; a larger size lasts longer"
     return ""
 
 
