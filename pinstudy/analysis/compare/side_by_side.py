@@ -29,6 +29,7 @@ from pinstudy.analysis.compare.matching import (
 )
 from pinstudy.analysis.objectives import EDP, ENERGY, OBJECTIVES, TIME, Objective, by_identity
 from pinstudy.analysis.results.baselines import are_in_turn
+from pinstudy.analysis.results.case import Case
 from pinstudy.analysis.results.sources import Results
 from pinstudy.analysis.statistics.decision import Outcome
 from pinstudy.analysis.statistics.difference import Difference, Estimand
@@ -379,7 +380,8 @@ def _direct(
 ) -> Ratio | None:
     """Return B / A: runs of two studies share no blocks, whatever their numbers are.
 
-    Programs of one study are compared in words only where their runs were made in turn.
+    Programs of one study are compared in words only where their runs were made in turn. A side in
+    several modes has no outcome, be it known by its runs or by what its card says of it.
     """
     if a.mean is None or b.mean is None or unusable((a.case, b.case), objective):
         return None
@@ -392,9 +394,21 @@ def _direct(
     if mine and theirs:
         (logs_b, units_b), (logs_a, units_a) = theirs.logs(objective), mine.logs(objective)
         difference = difference_in(Logs(logs_b, logs_a, units_b, units_a, paired=False))
-    else:
+    elif not any(
+        _is_unclear(side.case.summary, values, objective, in_turn=not is_one_study)
+        for side, values in ((a, mine), (b, theirs))
+    ):
         difference = difference_of_summaries(b.case.summary, a.case.summary, objective)
     return Ratio.of(difference) if difference else _of_means(b.case, a.case, objective)
+
+
+def _is_unclear(case: Case, values: Values | None, objective: Objective, *, in_turn: bool) -> bool:
+    """Return whether modes, or the order of runs, leave a side without an outcome, by its means."""
+    if values is None:
+        happened = case.circumstances
+        return objective in happened.unclear or (happened.out_of_turn and not in_turn)
+    logs, units = values.logs(objective)
+    return Logs(logs, logs, units, units, paired=False).hide_what_is_typical
 
 
 def _agreement(a: Side | None, b: Side | None) -> Agreement:

@@ -369,6 +369,23 @@ def test_b_to_a_of_two_cards_is_said_to_be_of_means(tmp_path: Path) -> None:
     assert table.raw_values[1]["b_to_a_estimand"] == "mean"
 
 
+@pytest.mark.parametrize("in_modes", [1, 3])
+def test_a_case_in_modes_has_no_outcome_against_its_own_card(tmp_path: Path, in_modes: int) -> None:
+    modes = [
+        run | {"elapsed_s": run["elapsed_s"] * (1.2 if at % 2 else 1)}
+        for at, run in enumerate(runs(in_modes, 10.0))
+    ]
+    write(tmp_path / "a", [*modes, *runs(4 - in_modes, 11.0)])
+    found = open_results(str(tmp_path / "a"))
+    (tmp_path / "a.json").write_bytes(card_text(found, analyze(found))[1])
+    card = open_results(str(tmp_path / "a.json"))
+    for a, b in ((found, found), (found, card), (card, found)):
+        outcomes = {row.case.number: row.outcome for row in rows(compare(a, b))}
+        assert outcomes[in_modes] is None
+    # Of two cards only what they say of a case is known.
+    assert {row.case.number: row.outcome for row in rows(compare(card, card))}[3] is None
+
+
 def test_intervals_over_more_than_a_factor_of_a_thousand_are_none() -> None:
     wild = [record(1, at, elapsed_s=time_s) for at, time_s in enumerate((1.0, 4e5), 1)]
     found = results_of([*wild, *(record(3, at, elapsed_s=1.0 + at / 100) for at in (1, 2))])
