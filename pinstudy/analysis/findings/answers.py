@@ -16,6 +16,7 @@ from pinstudy.analysis.records.gathered import command_line
 from pinstudy.analysis.records.keys import TableKey
 from pinstudy.analysis.results.case import Case, grouped
 from pinstudy.analysis.results.sources import Results
+from pinstudy.analysis.statistics.decision import MIN_TO_DECIDE
 from pinstudy.analysis.statistics.difference import Estimand
 from pinstudy.analysis.statistics.sample import Interval, named_ends, typical
 from pinstudy.analysis.verdict.model import Findings
@@ -137,9 +138,15 @@ class BestCase:
     def gains(self, margin: float) -> bool:
         """Return whether it is better than the reference by more than the margin, a share.
 
-        It has to be shown where there is an interval, and is taken from the means elsewhere.
+        It has to be shown where there is an interval, and is taken from the means elsewhere. So few
+        runs as decide no comparison show none.
         """
         if self.effect is None or not self.effect.ratio < 1 / (1 + margin):
+            return False
+        difference = self.effect.difference
+        if difference is not None and difference.n < MIN_TO_DECIDE:
+            return False
+        if any(case is not None and case.n == 1 for case in (self.case, self.reference)):
             return False
         return self.interval is None or self.interval.high < 1
 

@@ -7,11 +7,13 @@ or more; `make test-simulations` draws more.
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from benchmarks.noise.shapes import EXPONENTIAL, NORMAL2, QUIET
@@ -48,6 +50,7 @@ STUDIES = {
     "unlike": Grid(EQUAL, TWO, PROGRAMS, noise={"unpinned": QUIET, "pinned": NORMAL2}),
     "means": Grid(CLOSE, TWO, PROGRAMS, as_means=True),
 }
+QUIET_ALL = dict.fromkeys(("unpinned", "pinned"), QUIET)
 NO_RUNS = Results("none", None, None, (), ())
 
 
@@ -407,3 +410,15 @@ def test_the_intervals_over_nodes_hold_what_is_true_for_all_mappings_together() 
             )
     assert len(held) >= 50
     assert mean(held) >= 0.93
+
+
+@pytest.mark.parametrize(("n", "gains"), [(1, False), (2, False), (3, True)])
+@pytest.mark.parametrize("as_means", [True, False], ids=["means", "runs"])
+def test_runs_that_decide_nothing_gain_nothing(n: int, gains: bool, as_means: bool) -> None:
+    grid = Grid({"unpinned": 1.0, "pinned": 0.5}, n=n, noise=QUIET_ALL, as_means=as_means)
+    with np.errstate(invalid="ignore", divide="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        cases = grid.cases(seed=1)
+    (best,) = (best for best in best_cases(NO_RUNS, cases) if best.objective == TIME)
+    assert best.case.key.mapping == "pinned"
+    assert best.gains(margin=0.01) == gains
