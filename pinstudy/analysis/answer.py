@@ -62,7 +62,7 @@ from pinstudy.analysis.words.advice import advice_headline
 from pinstudy.base import PINSTUDY
 from pinstudy.base.text import as_typed, one_line, word_as_typed
 from pinstudy.configs.library import display_path
-from pinstudy.configs.overrides import kept_options
+from pinstudy.configs.overrides import OF_ATTEMPTS, kept_options
 from pinstudy.configs.repetitions import MAX_REPETITIONS
 from pinstudy.configs.results_folder import STUDY_FILE
 
@@ -435,7 +435,8 @@ def command_for_more(results: Results, more: int) -> str:
         return f"{PINSTUDY} plan {as_typed(named)}"
     if not more or not frame["repetition"].max() + more <= MAX_REPETITIONS:
         return ""
-    options = map(word_as_typed, kept_options(results.folder / STUDY_FILE))
+    kept = kept_options(results.folder / STUDY_FILE, OF_ATTEMPTS)
+    options = (word_as_typed(_shown_file(word)) for word in kept)
     parts = [f"{PINSTUDY} run {as_typed(named)}", *options, "--undecided"]
     below = _results_of(results.folder, frame)
     if below is None:
@@ -446,6 +447,11 @@ def command_for_more(results: Results, more: int) -> str:
     if results.has_emulated_guests:
         parts.append("--allow-emulation")
     return " ".join(filter(None, parts))
+
+
+def _shown_file(word: str) -> str:
+    """Return a word of a command, the path of a site's file as messages show it."""
+    return display_path(Path(word)) if word.startswith("/") else word
 
 
 def _results_of(folder: Path, frame: pd.DataFrame) -> Path | None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import shlex
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from pinstudy.base.errors import UserError
 from pinstudy.configs.library import load_study
-from pinstudy.configs.overrides import AS_WRITTEN, Overrides, kept_options
+from pinstudy.configs.overrides import AS_WRITTEN, NOTED, Overrides, kept_options
 from pinstudy.configs.study import Study
 
 STUDY = """\
@@ -138,12 +140,17 @@ def test_studies_of_one_thread_have_none_with_more() -> None:
 
 
 def test_the_first_line_of_a_kept_study_has_the_options(file: Path, tmp_path: Path) -> None:
-    overrides = Overrides(repetitions=5, threads=("1", "2"), exclude=("mine",))
+    overrides = Overrides(
+        repetitions=5, threads=("1", "2"), exclude=("mine",), meter="perf", site="/room.yaml"
+    )
     study = load_study(file, overrides)
-    assert study.source.startswith(b"# Run with --threads 1,2 --exclude mine --repetitions 5.\n")
+    noted = "--threads 1,2 --exclude mine --meter perf --repetitions 5 --site /room.yaml"
+    assert study.source.startswith(f"# Run with {noted}.\n".encode())
+    assert study.digest == load_study(file, replace(overrides, site=None)).digest
     kept = tmp_path / "kept.yaml"
     kept.write_bytes(study.source)
-    assert kept_options(kept) == ("--threads", "1,2", "--exclude", "mine")
+    assert shlex.join(kept_options(kept)) == "--threads 1,2 --exclude mine --meter perf"
+    assert shlex.join(kept_options(kept, NOTED)) == noted
     assert kept_options(file) == kept_options(tmp_path / "none.yaml") == ()
 
 

@@ -19,7 +19,7 @@ from pinstudy.analysis.words import report as words
 from pinstudy.analysis.words.advice import anew
 from pinstudy.base.reading import number_or_nan
 from pinstudy.base.text import word_as_typed
-from pinstudy.configs.overrides import kept_options
+from pinstudy.configs.overrides import NOTED, kept_options
 from pinstudy.configs.results_folder import APPS, STUDY_FILE
 from pinstudy.runners.records.status import SKIPPED
 
@@ -85,7 +85,11 @@ def reproduction(
 
 def _study_commands(results: Results, name: str, sheets: Sequence[NodeSheet]) -> list[str]:
     assert results.folder is not None
-    kept = kept_options(results.folder / STUDY_FILE, repetitions=True)
+    # The file of a site stands beside the study's, wherever it was.
+    kept = (
+        Path(word).name if word.startswith("/") else word
+        for word in kept_options(results.folder / STUDY_FILE, NOTED)
+    )
     options = [
         kinds_option(sheets),
         *map(word_as_typed, kept),

@@ -216,13 +216,15 @@ def run_command(
     STUDY is a name of `pinstudy studies`, or a study file. Results go to results/<study>/<node>/.
     """
     from pinstudy.cli.study_run import make_runs, show_outcome
-    from pinstudy.configs.library import load_site, load_study
+    from pinstudy.configs.library import is_file_name, load_site, load_study
     from pinstudy.runners.host.lock import node_lock
     from pinstudy.runners.study.machine import LIVE_ROOT, WHOLE_STUDY, open_machine
     from pinstudy.runners.study.remedy import with_remedy
     from pinstudy.runners.study.session import NothingRunsError, Session
 
-    loaded = load_study(study, Overrides(**overrides))
+    # From any folder.
+    place = str(Path(site).absolute()) if site and is_file_name(site) else site or None
+    loaded = load_study(study, Overrides(**overrides, site=place))
     if loaded.spread:
         it = as_typed(study)
         raise UserError(

@@ -52,8 +52,8 @@ class History:
     without a limit, and took `spent_s`. `skipped` are the runs that cannot be made in this attempt.
     `repeated` are the repetitions in which `--undecided` made runs of some cases alone.
     `programs` and `environments` have the digests of the programs that each case ran, and of the
-    variables that they inherited, `settings` those in force in its good runs. `shards` are by their
-    files' names.
+    variables that they inherited, `settings` those in force in its good runs; `meters` are those
+    that told the energy of any run. `shards` are by their files' names.
     """
 
     done: set[RunKey] = field(default_factory=set)
@@ -70,6 +70,7 @@ class History:
     programs: dict[str, set[str]] = field(default_factory=dict)
     environments: dict[str, set[str]] = field(default_factory=dict)
     settings: EarlierSettings = field(default_factory=EarlierSettings)
+    meters: set[str] = field(default_factory=set)
     shards: dict[str, ShardLines] = field(default_factory=dict)
 
     @classmethod
@@ -85,6 +86,8 @@ class History:
             self.programs.setdefault(case_id, set()).add(program)
         if environment := record.get("environment_digest"):
             self.environments.setdefault(case_id, set()).add(environment)
+        if meter := record.get("energy_source"):
+            self.meters.add(meter)
         self.temperature_reference_c = self.temperature_reference_c or record.get(
             "temperature_reference_c"
         )
@@ -210,7 +213,7 @@ def _version_differs(folder: Path, study: Study, rule: object) -> str:
     """Return how a study differs from the one that has runs in a results folder, by their rule."""
     if isinstance(rule, dict) and "race" in rule and study.race is None:
         return f"those of `{PINSTUDY} advise`, whose command continues them"
-    before, now = kept_options(folder / STUDY_FILE), study.overrides.of_cases
+    before, now = kept_options(folder / STUDY_FILE), study.overrides.of_version
     if before == now:
         return f"{study.path} has changed since"
     options = [shlex.join(words) or "no options" for words in (before, now)]

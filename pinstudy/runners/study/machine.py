@@ -5,14 +5,19 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
 from pathlib import Path
 
+from pinstudy.base import PINSTUDY
 from pinstudy.base.cpulist import format_cpulist
 from pinstudy.base.errors import StoppedError, UserError
-from pinstudy.base.text import plural
+from pinstudy.base.text import as_typed, plural, word_as_typed
 from pinstudy.base.units import duration
+from pinstudy.configs.library import display_path, load_site, study_argument
+from pinstudy.configs.overrides import kept_options
+from pinstudy.configs.results_folder import STUDY_FILE
 from pinstudy.configs.settings import AS_IT_IS, PREFIX, SCHED_EXT, Settings, settings_in_words
 from pinstudy.configs.site import Site
 from pinstudy.configs.study import CURRENT_GOVERNOR, Study
@@ -192,12 +197,36 @@ class Machine:
         # Who only asks again for the tables of a complete study may do so anywhere.
         if history.done and (study.race or summary.left):
             self.environment_of(plan).check_earlier(folder, history.environments)
+            self._check_site(study, history, folder)
             self._check_settings(plan, history, folder)
         return summary
 
     def environment_of(self, plan: Plan) -> StudyEnvironment:
         """Return the variables that the programs of the plan's cases inherit."""
         return StudyEnvironment.of(plan.cases, partial(self.launch, plan))
+
+    def _check_site(self, study: Study, history: History, folder: Path) -> None:
+        """Raise UserError when a site's meter told the energy so far, and no site is named now."""
+        from pinstudy.runners.measure.energy.commands import COMMAND
+
+        if self.site is not None or study.meter:
+            return
+        kept, rule = "".join(kept_options(folder / STUDY_FILE, ("--site",))[1:]), None
+        # Its file may be gone, which the command below tells then.
+        with suppress(UserError):
+            rule = load_site(kept).energy if kept else None
+        if history.meters.isdisjoint({COMMAND, rule.meter if rule else None}):
+            return
+        words = [PINSTUDY, "run", as_typed(display_path(Path(study_argument(study))))]
+        words += map(word_as_typed, study.overrides.options)
+        words += ["--site", as_typed(display_path(Path(kept))) if kept else "SITE"]
+        # Who searches typed another command.
+        on = "name it with --site" if study.race else f"`{' '.join(words)}` goes on"
+        raise UserError(
+            f"{folder}: a site's meter told the energy of its runs, and no site is named now, so "
+            f"that other runs would have none, or that of another meter; {on}; or start anew with "
+            "--fresh, which keeps what was measured"
+        )
 
     def _check_settings(self, plan: Plan, history: History, folder: Path) -> None:
         """Raise UserError when settings are not those of the earlier runs of a case."""

@@ -205,9 +205,11 @@ def test_what_is_odd_about_records_stands_in_its_section(
 
 def test_a_study_is_run_again_with_the_options_that_it_was_run_with(tmp_path: Path) -> None:
     write(tmp_path, runs(2))
-    options = "--threads 1,2 --only 'my app' --repetitions 5"
-    (tmp_path / "study.yaml").write_text(f"# Run with {options}.\ntitle: x\n")
-    assert f"bin/pinstudy run paper-serial.yaml {options}" in page_of(tmp_path).of("again")
+    options = "--threads 1,2 --only 'my app' --meter perf --repetitions 5 --site"
+    (tmp_path / "study.yaml").write_text(f"# Run with {options} /far/room.yaml.\ntitle: x\n")
+    assert f"bin/pinstudy run paper-serial.yaml {options} room.yaml" in page_of(tmp_path).of(
+        "again"
+    )
 
 
 @pytest.mark.parametrize(

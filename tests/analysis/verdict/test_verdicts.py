@@ -173,6 +173,10 @@ def test_results_are_continued_and_copies_are_not(
         assert command_for_more(replace(results, folder=Path(place)), 25) == (
             f"pinstudy run quick --undecided --results {tmp_path}"
         )
+    note = f"# Run with --only lulesh --meter perf --repetitions 5 --site {folder / 'it.yaml'}.\n"
+    (folder / "study.yaml").write_text(note)
+    kept = "--only lulesh --meter perf --site it.yaml"
+    assert f"quick {kept} --undecided" in command_for_more(replace(results, folder=folder), 25)
     # `pinstudy run` would begin anew, beside a folder of another name.
     assert command_for_more(to_continue(tmp_path / "copy"), 25) == ""
     for place in ("/", "/mnt"):

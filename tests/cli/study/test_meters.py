@@ -68,3 +68,28 @@ def test_a_command_that_prints_no_number_leaves_the_reason(folder: Path) -> None
             "printed '12 W'; expected a number of 0 or more alone"
             in (run["unavailable"]["energy_system_j"])
         )
+
+
+def test_a_study_goes_on_with_the_meter_of_its_site_alone(folder: Path) -> None:
+    runs = ("run", "short.yaml", "--no-report")
+    pinstudy(folder, *runs, "--site", "room.yaml", "--repetitions", "1", status=0)
+    (kept,) = (folder / "results/short").glob("*/study.yaml")
+    first, *_ = kept.read_text().splitlines()
+    assert first == f"# Run with --repetitions 1 --site {folder / 'room.yaml'}."
+
+    refused = pinstudy(folder, *runs, "--repetitions", "2", status=2)
+
+    assert refused.stderr.count("\n") == 1
+    command = "pinstudy run short.yaml --repetitions 2 --site room.yaml"
+    assert f"`{command}` goes on" in refused.stderr
+    # Tables of a complete study need no meter.
+    pinstudy(folder, *runs, "--repetitions", "1", status=0)
+    pinstudy(folder, *command.split()[1:], "--no-report", status=0)
+    assert {run["energy_source"] for run in records(folder, "short")} == {"command"}
+
+
+def test_another_meter_is_another_version_and_is_named(folder: Path) -> None:
+    runs = ("run", "short.yaml", "--no-report")
+    pinstudy(folder, *runs, "--site", "room.yaml", "--meter", "command", status=0)
+    refused = pinstudy(folder, *runs, "--site", "room.yaml", status=2)
+    assert "(run with --meter command, and now with no options)" in refused.stderr
