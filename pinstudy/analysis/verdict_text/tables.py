@@ -46,6 +46,7 @@ from pinstudy.analysis.words.overview import (
     one_for_all_texts,
     percents,
     reference_of,
+    rivals_cell,
     signed_change,
     value_of,
 )
@@ -534,7 +535,7 @@ def _best_table(found: Sequence[BestCase], cases: Sequence[Case], label: str) ->
             NOTHING if best.effect is None else signed_change(best.effect.ratio),
             NOTHING if best.interval is None else percents(best.interval).removesuffix(" %"),
             reference_of(best),
-            str(len(best.also)),
+            rivals_cell(best),
         )
         for best in found
     )

@@ -308,12 +308,29 @@ def best_texts(
         return list(_best_lines(found[0], names, margin))
     return [
         one_line(
-            f"{names[best.case.key.case_id]}: {value_of(best)}"
-            + f" ({plural(len(best.also), 'other')} not distinguishable)" * bool(best.also),
+            f"{names[best.case.key.case_id]}: {value_of(best)}" + _rivals(best),
             None,
         )
         for best in found
     ]
+
+
+def _rivals(best: BestCase) -> str:
+    """Return how many others may be as good, in brackets; nothing where none, or none is known."""
+    also, unknown = len(best.also), len(best.unknown)
+    if unknown == best.compared - 1 or not also + unknown:
+        return ""
+    if not also:
+        return f" ({plural(unknown, 'other')} unknown)"
+    return f" ({plural(also, 'other')} not distinguishable{f', {unknown} unknown' * bool(unknown)})"
+
+
+def rivals_cell(best: BestCase) -> str:
+    """Return how many others may be as good: `2`, `0 (3 unknown)`; nothing where none is known."""
+    unknown = len(best.unknown)
+    if unknown == best.compared - 1:
+        return NOTHING
+    return f"{len(best.also)}{f' ({unknown} unknown)' * bool(unknown)}"
 
 
 def names_in_programs(cases: Sequence[Case]) -> dict[str, str]:

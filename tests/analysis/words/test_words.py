@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -16,7 +17,7 @@ from pinstudy.analysis.format.table import render
 from pinstudy.analysis.objectives import TIME
 from pinstudy.analysis.results.sources import Results, open_results
 from pinstudy.analysis.verdict.model import Caveat
-from pinstudy.analysis.verdict_text.tables import levers_tables
+from pinstudy.analysis.verdict_text.tables import best_tables, levers_tables
 from pinstudy.analysis.words.mappings import instruction
 from pinstudy.analysis.words.overview import best_texts, lever_texts, one_for_all_texts, open_texts
 from pinstudy.analysis.words.verdict import TEMPLATES, note
@@ -24,7 +25,7 @@ from pinstudy.base import ROOT
 from pinstudy.configs.mapping import SELECTIONS
 from pinstudy.runners.records.disturbances import MORE_THREADS, SHARED
 from tests.analysis.findings.studies import Grid, changed
-from tests.support.results import TABLE, summary
+from tests.support.results import TABLE, cells_by_title, summary
 
 LEFT = {"selection": "all", "binding": "none"}
 PINNED = {"selection": "pcores", "binding": "pin"}
@@ -141,6 +142,35 @@ def test_powersave_takes_45_percent_more_time_for_serial_lulesh() -> None:
     _, governor = text.split("governor: powersave against performance")
     (row,) = [line for line in governor.splitlines() if line.startswith("lulesh serial, 1 thread")]
     assert row.split("unpinned")[1].split() == ["+45", "+45.1", "to", "+45.2", "-66", "-50"]
+
+
+@pytest.mark.parametrize(
+    ("also", "unknown", "cell", "text"),
+    [
+        (0, 0, "0", ""),
+        (1, 0, "1", " (1 other not distinguishable)"),
+        (2, 1, "2 (1 unknown)", " (2 others not distinguishable, 1 unknown)"),
+        (0, 2, "0 (2 unknown)", " (2 others unknown)"),
+        # Of none is it known.
+        (0, 3, "-", ""),
+    ],
+)
+def test_others_that_could_not_be_tested_are_not_told_to_be_worse(
+    also: int, unknown: int, cell: str, text: str
+) -> None:
+    two_programs = Grid({"unpinned": 1.0, "pinned": 0.5}, programs={"lu": 40.0, "ft": 3.0}, n=200)
+    cases = two_programs.cases(6)
+    first, other = (
+        replace(best, also=best.also + (best.case,) * also, compared=4)
+        for best in best_cases(NO_RUNS, cases)
+        if best.objective == TIME
+    )
+    first = replace(first, unknown=(first.case,) * unknown)
+    answers = Answers((), (), (first, other))
+    (table,) = best_tables(answers, cases.cases, 0.01)
+    assert cells_by_title(table)["not distinguishable"] == cell
+    told = best_texts(answers, cases.cases, TIME, margin=0.01)[0]
+    assert told == f"lu, 1 thread, pinned: 20 s{text}"
 
 
 OPEN = Undecided(40, by_repetitions=2, by_boots=3, hardly=2, more={"a": 5}, look=2)
