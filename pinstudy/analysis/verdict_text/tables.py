@@ -44,6 +44,7 @@ from pinstudy.analysis.words.overview import (
     name_of_factor,
     names_in_programs,
     one_for_all_texts,
+    pairs_text,
     percents,
     reference_of,
     rivals_cell,
@@ -476,7 +477,7 @@ def _lever_table(levers: Sequence[Lever]) -> Table:
     names = names_of([pair.reference for pair in shown])
     rows = [(names[pair.reference.key.case_id], [pair]) for pair in shown]
     if others:
-        rows.append((f"other mappings: {plural(len(others), 'pair')}", others))
+        rows.append((f"other mappings: {pairs_text(others)}", others))
     cells = [(name, *_lever_cells(pairs, measured, with_interval)) for name, pairs in rows]
     title = f"{name_of_factor(levers[0].factor)}: {change_of_lever(levers[0])}"
     return Table(title, tuple(columns), tuple(cells))

@@ -93,11 +93,14 @@ def _ranges(pairs: Sequence[LeverPair]) -> str:
             change = f"{percents(Interval(found.low, found.high))} (no interval)"
             change = percents(found.interval) if found.interval else change
             parts.append(f"{objective.short} {change}")
+    return f"{', '.join(parts) or 'not compared'}; {pairs_text(pairs)}"
+
+
+def pairs_text(pairs: Sequence[LeverPair]) -> str:
+    """Return how many pairs there are, and how many of them were compared where not all were."""
     compared = sum(bool(pair.effects) for pair in pairs)
     count = plural(len(pairs), "pair")
-    if compared < len(pairs):
-        count = f"{compared} of {count} compared"
-    return f"{', '.join(parts) or 'not compared'}; {count}"
+    return count if compared == len(pairs) else f"{compared} of {count} compared"
 
 
 def percents(interval: Interval) -> str:

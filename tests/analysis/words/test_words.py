@@ -173,6 +173,13 @@ def test_others_that_could_not_be_tested_are_not_told_to_be_worse(
     assert told == f"lu, 1 thread, pinned: 20 s{text}"
 
 
+def test_a_lever_s_table_says_how_many_pairs_were_compared() -> None:
+    cases = Grid({"unpinned": 1.0, "pinned": 0.5, "confined": 0.8}, TWO, n=200).cases(1)
+    lost = changed(cases, "pinned", excluded={"timeout": 50})
+    text = render(levers_tables(levers_of(lost)), "text")
+    assert "other mappings: 1 of 2 pairs compared" in text
+
+
 OPEN = Undecided(40, by_repetitions=2, by_boots=3, hardly=2, more={"a": 5}, look=2)
 
 
