@@ -335,10 +335,11 @@ def _decisions(findings: Findings, found: Sequence[Decision]) -> Iterator[str]:
         return
     # Rows say what a single case lacks.
     notes = Counter(note(caveat) for item in found for caveat in _of_all(item))
-    for text, count in notes.items():
-        yield f"{start}not compared{'' if len(found) == 1 else f' in {count} of {total}'}: {text}"
-    if not notes:
-        yield f"{start}not compared"
+    where = f" in {total}" if len(found) > 1 else ""
+    reasons = (
+        text if count == len(found) else f"{text} (in {count})" for text, count in notes.items()
+    )
+    yield f"{start}not compared{where}{': ' * bool(notes)}{'; '.join(reasons)}"
 
 
 def _largest_gain(largest: LargestGain) -> str:

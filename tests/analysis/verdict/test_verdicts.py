@@ -254,6 +254,16 @@ def test_an_unknown_mapping_does_not_count_as_confining(tmp_path: Path) -> None:
     assert decision_lines(imported(tmp_path, *rows, baseline="mine"))[0] == text
 
 
+def test_all_configurations_that_are_not_compared_are_counted_and_reasons_apart(
+    tmp_path: Path,
+) -> None:
+    # Of means without deviations rows say why; a configuration of one case says it of itself.
+    rows = [f"lu,{threads},{name},10,45.0," for threads in (2, 4) for name in ("unpinned", "mine")]
+    (line, *_) = decision_lines(imported(tmp_path, *rows, "lu,8,unpinned,10,45.0,"))
+    only = "no other case was measured (in 1)"
+    assert line == f"Decision, time: not compared in 3 configurations: {only}"
+
+
 @pytest.mark.parametrize(
     ("sd", "error"),
     [
