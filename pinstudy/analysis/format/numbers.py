@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 TIME_DECIMALS = 3
 FREQUENCY_DECIMALS = 3
 ENERGY_DECIMALS = 2
-# Short runs get more decimals, so that the shortest time still has this many digits.
+# Short runs get more decimals, so that the shortest time, or least energy, has this many digits.
 MIN_TIME_DIGITS = 3
 # Five digits of a hundredth of a nanosecond.
 MAX_DECIMALS = 15
@@ -30,6 +30,11 @@ NO_REASON = "not recorded, and no reason given"
 def time_decimals(seconds: Iterable[float]) -> int:
     """Return the decimals of all times of a table: 3, or more when the shortest needs them."""
     return max(TIME_DECIMALS, _decimals(seconds, MIN_TIME_DIGITS))
+
+
+def energy_decimals(joules: Iterable[float]) -> int:
+    """Return the decimals of all energies of a table: 2, or more when the smallest needs them."""
+    return max(ENERGY_DECIMALS, _decimals(joules, MIN_TIME_DIGITS))
 
 
 def metric_decimals(values: Iterable[float]) -> int:

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Literal
 
 from pinstudy.analysis.format.numbers import (
+    ENERGY_DECIMALS,
     NO_REASON,
     NOTHING,
     TIME_DECIMALS,
@@ -46,12 +47,13 @@ _MOST_DECIMALS = 6
 class Page:
     """The notes and the number formats that the cells of one table share.
 
-    `decimals` are those of computed times; `verbatim` names the means and deviations that are shown
-    as their source has them. `alone` has the cases alone of those with co-runners, and `bounds`
-    what teams could do, by case_id.
+    `decimals` are those of computed times, `of_energy` those of joules; `verbatim` names the means
+    and deviations that are shown as their source has them. `alone` has the cases alone of those
+    with co-runners, and `bounds` what teams could do, by case_id.
     """
 
     decimals: int = TIME_DECIMALS
+    of_energy: int = ENERGY_DECIMALS
     verbatim: frozenset[str] = frozenset()
     notes: Notes = field(default_factory=Notes)
     alone: Mapping[str, Alone] = field(default_factory=dict)
@@ -65,7 +67,7 @@ class Page:
         """Return a number of a measure; without decimals it is a count."""
         if decimals is None:
             return mean_count(value)
-        return fixed(value, self.decimals if measure.unit == "s" else decimals)
+        return fixed(value, {"s": self.decimals, "J": self.of_energy}.get(measure.unit, decimals))
 
 
 Write = Callable[[Case, Page], str]

@@ -9,9 +9,15 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
-from pinstudy.analysis.format.numbers import TIME_DECIMALS, finite, time_decimals
+from pinstudy.analysis.format.numbers import (
+    ENERGY_DECIMALS,
+    TIME_DECIMALS,
+    energy_decimals,
+    finite,
+    time_decimals,
+)
 from pinstudy.analysis.format.table import Column, Notes, Table, joined, render
-from pinstudy.analysis.measures import COMPARED_ENERGY, STATISTICS, csv_column, fields_of
+from pinstudy.analysis.measures import COMPARED_ENERGY, MEASURES, STATISTICS, csv_column, fields_of
 from pinstudy.analysis.records.files import rerun_hint, write_file
 from pinstudy.analysis.records.keys import ROW_FACTS, SEPARATOR, TABLE_KEYS, cell_of_settings
 from pinstudy.analysis.records.metrics import metric_column
@@ -216,7 +222,16 @@ def _table(parts: Sequence[_Part], choice: Choice, notes: Notes, *, is_alone: bo
     cases = [case for part in parts for case in part.rows]
     layout = _layout(parts, choice)
     decimals = time_decimals(case.time.mean for case in cases)
-    page = Page(TIME_DECIMALS if layout.fixed_decimals else decimals, verbatim_names(cases), notes)
+    # A core kind that hardly took part makes no number of the others longer.
+    of_energy = energy_decimals(
+        case.stat(measure.field).mean
+        for case in cases
+        for measure in MEASURES
+        if measure.unit == "J" and not measure.by_kind
+    )
+    if layout.fixed_decimals:
+        decimals, of_energy = TIME_DECIMALS, ENERGY_DECIMALS
+    page = Page(decimals, of_energy, verbatim_names(cases), notes)
     rows = [
         (case, replace(page, alone=part.alone, bounds=part.node.bounds))
         for part in parts

@@ -11,6 +11,7 @@ from pinstudy.analysis.findings.answers import Answers, BestCase
 from pinstudy.analysis.findings.levers import Lever, LeverPair, objectives_of, range_of
 from pinstudy.analysis.format.numbers import (
     NOTHING,
+    energy_decimals,
     fixed,
     percent_range,
     signed,
@@ -323,20 +324,24 @@ def price_table(table: TableFindings) -> Table | None:
         Column("on all cores", "J"),
         Column("of the package", "%"),
     )
+    # A kind that hardly took part makes no number of the others longer.
+    decimals = energy_decimals(
+        max(case.summary.means_by_kind(ENERGY_BY_KIND).values()) for case in cases
+    )
     return Table(
         caption=f"{table.title}: energy by core kind",
         columns=columns,
-        cells=tuple((*identity(case), *_price_cells(case, kinds)) for case in cases),
+        cells=tuple((*identity(case), *_price_cells(case, kinds, decimals)) for case in cases),
         notes=(*_partly_known(cases), ("", OF_CORES)),
         raw_values=tuple(raw_price(case) for case in cases),
     )
 
 
-def _price_cells(case: CaseFinding, kinds: Sequence[str]) -> tuple[str, ...]:
+def _price_cells(case: CaseFinding, kinds: Sequence[str], decimals: int) -> tuple[str, ...]:
     means = _means_of(case, ENERGY_BY_KIND, kinds)
     # A kind that is missing makes the sum one of something else.
     of_all, package = sum(means), case.summary.stats["energy_pkg_j"].mean
-    return (*(fixed(mean, 2) for mean in (*means, of_all)), _per_cent(of_all / package))
+    return (*(fixed(mean, decimals) for mean in (*means, of_all)), _per_cent(of_all / package))
 
 
 def _kinds_of(cases: Iterable[CaseFinding], field: str) -> list[str]:

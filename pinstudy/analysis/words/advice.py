@@ -16,9 +16,9 @@ from pinstudy.analysis.advice.model import (
     Elimination,
 )
 from pinstudy.analysis.format.numbers import (
-    ENERGY_DECIMALS,
     NOTHING,
     ends_in_percent,
+    energy_decimals,
     fixed,
     percent,
     percent_range,
@@ -399,11 +399,12 @@ def points_table(advice: Advice) -> Table | None:
     if not shown:
         return None
     decimals = time_decimals(point.time_s for point in shown)
+    of_energy = energy_decimals(point.energy_j for point in shown)
     columns: tuple[Written[CasePoint], ...] = (
         (Column("case", right=False), lambda point: point.candidate.name),
         (Column("runs"), lambda point: str(point.candidate.runs)),
         (Column("time mean", "s"), lambda point: fixed(point.time_s, decimals)),
-        (Column("energy mean", "J"), lambda point: fixed(point.energy_j, ENERGY_DECIMALS)),
+        (Column("energy mean", "J"), lambda point: fixed(point.energy_j, of_energy)),
         (Column("Pareto front", right=False), lambda point: "yes" if point.on_front else NOTHING),
         (Column("it is", right=False), lambda point: _role(advice, point.candidate)),
     )

@@ -15,9 +15,9 @@ import numpy as np
 
 from pinstudy.analysis.findings.glance import decision_overview
 from pinstudy.analysis.format.numbers import (
-    ENERGY_DECIMALS,
     NOTHING,
     ends,
+    energy_decimals,
     fixed,
     in_percent,
     mean_count,
@@ -380,7 +380,7 @@ def p_value(p: float) -> str:
 def objective_decimals(objective: Objective, values: Iterable[float]) -> int:
     """Return the decimals of an objective's values in one table."""
     if objective in (ENERGY, EDP):
-        return ENERGY_DECIMALS
+        return energy_decimals(values)
     return time_decimals(values) if objective == TIME else metric_decimals(values)
 
 

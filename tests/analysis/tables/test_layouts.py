@@ -12,8 +12,10 @@ from typing import Any
 
 import pytest
 
+from pinstudy.analysis.answer import analyze
 from pinstudy.analysis.format.table import Table, render, terminal_text
 from pinstudy.analysis.measures import MEASURES, Stats
+from pinstudy.analysis.objectives import EDP
 from pinstudy.analysis.published import publication
 from pinstudy.analysis.records.runs import read_runs
 from pinstudy.analysis.results.case import Case
@@ -29,6 +31,8 @@ from pinstudy.analysis.tables.means import (
     tables_of_cases,
     tables_of_nodes,
 )
+from pinstudy.analysis.verdict_text.tables import configuration_tables
+from pinstudy.analysis.words.verdict import objective_decimals
 from tests.analysis.tables.test_vm_tables import guest
 from tests.support.results import (
     MAPPINGS,
@@ -155,6 +159,24 @@ def test_times_keep_the_published_decimals_and_counts_are_whole(tmp_path: Path) 
     # Machine-readable rows do not depend on the layout.
     full, theirs = (render(make_tables(tmp_path, name), "csv") for name in ("full", "published"))
     assert full == theirs
+
+
+def test_small_energies_have_three_digits_in_all_tables(tmp_path: Path) -> None:
+    runs = [
+        record(n, r, elapsed_s=0.01 * (1 + r / 1000), energy_pkg_j=0.5 * n * (1 + r / 1000))
+        for n in (1, 3)
+        for r in (1, 2, 3)
+    ]
+    write(tmp_path, runs)
+    (table,) = make_tables(tmp_path, "full")
+    # 0.5 J and 1.5 J, times 1.002: the smallest has three digits.
+    cells = [cells_by_title(table, row)["energy package (J)"] for row in (0, 1)]
+    assert cells == ["0.501", "1.503"]
+    (found,) = analyze(open_results(str(tmp_path))).tables
+    *_, of_energy = configuration_tables(found, 0.01)
+    assert [row[3] for row in of_energy.cells] == cells
+    # 0.01002 s x 0.501 J is 0.00502 J s; large ones keep two.
+    assert [objective_decimals(EDP, [value, 3.0]) for value in (0.00502, 5.02)] == [5, 2]
 
 
 def means(time: Stats, n: int | None = 10) -> Case:
