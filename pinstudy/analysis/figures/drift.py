@@ -34,13 +34,13 @@ from pinstudy.analysis.figures.style import (
     marker_style,
 )
 from pinstudy.analysis.format.numbers import percent, three_digits
-from pinstudy.analysis.overview.grid import program_names
 from pinstudy.analysis.records.runs import good_runs, whole_runs
 from pinstudy.analysis.results.sources import Results
 from pinstudy.analysis.statistics.drift import Trend
 from pinstudy.analysis.statistics.sample import Array
 from pinstudy.analysis.verdict.model import Findings
 from pinstudy.analysis.words import report as words
+from pinstudy.analysis.words.mappings import program_names
 from pinstudy.base.text import plural
 
 NAME, TITLE = "runs-over-time", "Runs over time"

@@ -27,11 +27,12 @@ from pinstudy.analysis.figures.rows import runs_by_case
 from pinstudy.analysis.figures.style import SCREEN, Layout, read_labels
 from pinstudy.analysis.figures.tables import draw_imbalance, draw_kinds, draw_slowdowns
 from pinstudy.analysis.objectives import ENERGY, OBJECTIVES, TIME
-from pinstudy.analysis.overview.grid import program_names, unique_names
+from pinstudy.analysis.overview.grid import unique_names
 from pinstudy.analysis.records.gathered import THREADMAP
 from pinstudy.analysis.results.case import grouped
 from pinstudy.analysis.results.sources import Results, open_results
 from pinstudy.analysis.verdict.model import Findings, objectives_in
+from pinstudy.analysis.words.mappings import program_names
 from pinstudy.base.errors import UserError
 from pinstudy.configs.results_folder import FIGURES_FOLDER
 

@@ -55,12 +55,12 @@ from pinstudy.analysis.figures.style import (
 from pinstudy.analysis.format.numbers import signed_in_percent
 from pinstudy.analysis.measures import fields_of
 from pinstudy.analysis.objectives import ENERGY, TIME
-from pinstudy.analysis.overview.grid import program_names
 from pinstudy.analysis.results.case import grouped
 from pinstudy.analysis.results.sources import Results
 from pinstudy.analysis.statistics.sample import Interval, t_interval
 from pinstudy.analysis.verdict.model import CaseFinding, Findings, TableFindings
 from pinstudy.analysis.words import report as words
+from pinstudy.analysis.words.mappings import program_names
 from pinstudy.base.text import plural
 
 NAME, GUESTS = "time-energy", "time-energy-guests"

@@ -33,7 +33,6 @@ from pinstudy.analysis.overview.grid import (
     by_program,
     columns_of,
     labels_of_verdicts,
-    program_names,
     unique_names,
 )
 from pinstudy.analysis.overview.text import grid_with_energy, legend
@@ -43,6 +42,7 @@ from pinstudy.analysis.results.node_files import node_sheets
 from pinstudy.analysis.results.sources import Results
 from pinstudy.analysis.results.summaries import UNKNOWN
 from pinstudy.analysis.verdict.model import CaseFinding, Findings, TableFindings
+from pinstudy.analysis.words.mappings import program_names
 from pinstudy.analysis.words.overview import (
     DECISION,
     DISTURBED,

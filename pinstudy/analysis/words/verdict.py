@@ -29,6 +29,7 @@ from pinstudy.analysis.format.numbers import (
 )
 from pinstudy.analysis.measures import BY_FIELD
 from pinstudy.analysis.objectives import EDP, ENERGY, TIME, Objective
+from pinstudy.analysis.records.keys import TableKey
 from pinstudy.analysis.results.case import grouped
 from pinstudy.analysis.statistics.difference import Difference
 from pinstudy.analysis.statistics.sample import WIDEST, Interval
@@ -42,7 +43,7 @@ from pinstudy.analysis.verdict.model import (
     MeasureChange,
     TableFindings,
 )
-from pinstudy.analysis.words.mappings import instruction
+from pinstudy.analysis.words.mappings import instruction, program_names
 from pinstudy.base.text import one_line, plural
 from pinstudy.base.units import duration
 
@@ -313,7 +314,8 @@ def decision_lines(findings: Findings) -> list[str]:
     # Of one configuration its table has it.
     several = any(len(decisions) > 1 for decisions in by_objective)
     gains = findings.largest_gains if several else ()
-    return [*lines, *map(_largest_gain, gains)] or ["Decision: not compared"]
+    name_of = program_names([table.key for table in findings.tables])
+    return [*lines, *(_largest_gain(gain, name_of) for gain in gains)] or ["Decision: not compared"]
 
 
 def _decisions(findings: Findings, found: Sequence[Decision]) -> Iterator[str]:
@@ -342,7 +344,7 @@ def _decisions(findings: Findings, found: Sequence[Decision]) -> Iterator[str]:
     yield f"{start}not compared{where}{': ' * bool(notes)}{'; '.join(reasons)}"
 
 
-def _largest_gain(largest: LargestGain) -> str:
+def _largest_gain(largest: LargestGain, name_of: Callable[[TableKey], str]) -> str:
     key = largest.case.summary.key
     co_runner = f", beside {key.co_runner}" if key.co_runner else ""
     under = f" [{key.setting_words}]" if key.setting_words else ""
@@ -353,7 +355,7 @@ def _largest_gain(largest: LargestGain) -> str:
         else (key.governor)
     )
     return one_line(
-        f"Largest gain, {largest.objective.noun}: {largest.table.key.app}, "
+        f"Largest gain, {largest.objective.noun}: {name_of(largest.table.key)}, "
         f"{largest.table.key.threads_in_words}, {governor}{co_runner}: "
         f"{largest.case.full_mapping}{under} {gain_text(largest.gain)}",
         None,

@@ -254,6 +254,17 @@ def test_an_unknown_mapping_does_not_count_as_confining(tmp_path: Path) -> None:
     assert decision_lines(imported(tmp_path, *rows, baseline="mine"))[0] == text
 
 
+def test_the_largest_gain_names_its_configuration() -> None:
+    gains = {"paper": 0.99, "s30": 0.8}
+    runs = [
+        run
+        for at, (size, times) in enumerate(gains.items(), 1)
+        for run in in_table(at, Study({"unpinned": 1.0, "pcores-pin": times}), size=size)
+    ]
+    (line,) = [text for text in decision_lines(judged(runs)) if text.startswith("Largest gain, ti")]
+    assert line.startswith("Largest gain, time: lulesh s30, 8 threads, performance: pcores-pin -")
+
+
 def test_all_configurations_that_are_not_compared_are_counted_and_reasons_apart(
     tmp_path: Path,
 ) -> None:
