@@ -260,7 +260,7 @@ class FalseRate:
 
 
 def false_rates(findings: Findings) -> Iterator[FalseRate]:
-    """Yield the rates of typical values and of means, of those that are compared."""
+    """Yield the rates of typical values and of means, of those with runs enough for an outcome."""
     of_question = Counter(
         (at, table.baseline_of(case).case_id, objective)
         for at, table in enumerate(findings.tables)
@@ -274,6 +274,7 @@ def false_rates(findings: Findings) -> Iterator[FalseRate]:
             comparison.difference.n
             for comparison in findings.compared
             if comparison.difference.estimand == estimand
+            and comparison.difference.n >= MIN_TO_DECIDE
         ]
         if runs:
             n = min(runs)

@@ -15,11 +15,17 @@ from pinstudy.analysis.measures import Stats
 from pinstudy.analysis.objectives import TIME
 from pinstudy.analysis.results.sources import Results, open_results
 from pinstudy.analysis.statistics.decision import interval_of_selected
+from pinstudy.analysis.verdict.comparisons import false_rates
 from pinstudy.analysis.verdict.data import as_data
 from pinstudy.analysis.verdict.decisions import accompanying
 from pinstudy.analysis.verdict.model import Findings, MeasureChange
 from pinstudy.analysis.verdict.values import difference_of_summaries
-from pinstudy.analysis.verdict_text.document import as_markdown, as_text, reading_notes
+from pinstudy.analysis.verdict_text.document import (
+    as_markdown,
+    as_text,
+    outcome_notes,
+    reading_notes,
+)
 from pinstudy.analysis.verdict_text.tables import configuration_tables
 from pinstudy.analysis.words.verdict import decision_lines
 from pinstudy.base.errors import UserError
@@ -252,6 +258,15 @@ def test_an_unknown_mapping_does_not_count_as_confining(tmp_path: Path) -> None:
     assert decision_lines(findings)[0] == text
     # A baseline that is named may be the one to take.
     assert decision_lines(imported(tmp_path, *rows, baseline="mine"))[0] == text
+
+
+def test_comparisons_that_can_have_no_outcome_have_no_rate_of_false_ones() -> None:
+    two, ten = (Study({"unpinned": 1.0, "pcores-pin": 0.9}, repetitions=n) for n in (2, 10))
+    assert list(false_rates(judged(two))) == []
+    assert not any("false outcomes" in text for text in outcome_notes(judged(two)))
+    both = judged([*in_table(1, two), *in_table(2, ten, size="s30")])
+    (rate,) = false_rates(both)
+    assert (rate.estimand, rate.n) == ("typical", 10)
 
 
 def test_the_largest_gain_names_its_configuration() -> None:
