@@ -590,11 +590,15 @@ class Account:
             allowed_s = max(allowed_s + self.start_s, MPI_START_S)
         if self.stray is None or self.astray_s <= allowed_s:
             return ""
-        allowed = format_cpulist(self.stray.allowed)
+        # Its last mask may be the right one, and a right mask need not be where it ran.
+        wrong = _astray(self.stray, expected)[0]
+        where = f"was allowed CPU {format_cpulist(wrong.allowed)}"
+        if wrong.allowed == expected.mask:
+            where = f"ran on CPU {format_cpulist(sorted(wrong.ran_on))}"
         part = f"{self.astray_s:.3g} s of {self.known_s:.3g} s of CPU time"
         return (
             f"{part} were used by threads that were elsewhere: thread {self.stray.tid}, "
-            f"for one, was allowed CPU {allowed}; the mapping has {format_cpulist(expected.mask)}"
+            f"for one, {where}; the mapping has {format_cpulist(expected.mask)}"
         )
 
     @property
@@ -641,6 +645,13 @@ def account_of(samples: Samples, expected: Expected, helpers: Collection[int] = 
     )
 
 
+def _astray(thread: ThreadTrace, expected: Expected) -> list[Stay]:
+    """Return the stays in which something has put a thread where no mapping would."""
+    is_astray = expected.astray(thread)
+    passed = {id(stay) for stay in _passed(thread.stays, thread, expected)}
+    return [stay for stay in thread.stays if is_astray(stay) and id(stay) not in passed]
+
+
 def _parts_s(thread: ThreadTrace, expected: Expected) -> tuple[float, float, float]:
     """Return the seconds of CPU time that a thread used in place, unbound and astray.
 
@@ -649,9 +660,8 @@ def _parts_s(thread: ThreadTrace, expected: Expected) -> tuple[float, float, flo
     in place. Where something has led a thread astray, what it used just before it was seen in place
     counts nowhere, unless MPI or a runtime that finds the CPUs itself may have done that.
     """
-    in_place, is_astray = expected.in_place(thread), expected.astray(thread)
-    passed = {id(stay) for stay in _passed(thread.stays, thread, expected)}
-    astray = {id(stay) for stay in thread.stays if is_astray(stay)} - passed
+    in_place = expected.in_place(thread)
+    astray = {id(stay) for stay in _astray(thread, expected)}
     in_doubt = bool(astray) and not (expected.mpi or expected.by_words)
     in_place_s = unbound_s = astray_s = 0.0
     was_in_place = False

@@ -495,7 +495,18 @@ BRIEF = {
     "away, pin": rule(brief(AWAY), "pin 1 on 0", "violated: was allowed CPU 1;", cpu_s=1.02),
     "away, untold": rule(brief(AWAY), "set 1 on 0", "violated", unmet=None),
     "bound later": rule(brief(BORN, AWAY), "set 1 on 0", "violated", cpu_s=1.02),
-    "back at the end": rule(brief(BORN, AWAY, BACK), "set 1 on 0", "violated", cpu_s=1.02),
+    "back at the end": rule(
+        brief(BORN, AWAY, BACK),
+        "set 1 on 0",
+        "violated: was allowed CPU 1; the mapping has 0",
+        cpu_s=1.02,
+    ),
+    "elsewhere than allowed": rule(
+        brief(((0,), 1, 0.009), BACK),
+        "set 1 on 0",
+        "violated: ran on CPU 1; the mapping has 0",
+        cpu_s=1.02,
+    ),
     "back between looks": rule(
         brief(BORN, ((1,), 1, 0.0002), BACK, entering_s=0.0089),
         "set 1 on 0",
