@@ -11,10 +11,15 @@ it is on; from 7.3 on it is an EPP of a policy, and writing another one ends it 
 
 Where heat or power limit an AMD CPU, its firmware first lowers frequencies to each CPU's floor,
 which Linux tells from 7.1 on (amd-pstate.rst, "amd_pstate_floor_freq").
+
+`scaling_max_freq` is what is in force: the lowest of what users, the kernel's cooling of CPUs and
+the driver ask for, and of the hardware's limit, which the firmware may move. What is written there
+is one of these requests (drivers/cpufreq/cpufreq.c, store_scaling_max_freq and cpufreq_set_policy).
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,6 +34,9 @@ CPUS = "/sys/devices/system/cpu"
 POLICIES = f"{CPUS}/cpufreq"
 # 1 means off in the file of intel_pstate, and on in that of other drivers.
 NO_TURBO, BOOST = f"{CPUS}/intel_pstate/no_turbo", f"{POLICIES}/boost"
+THERMAL = "/sys/class/thermal"
+# `cpufreq-cpu0`, before Linux 5.12 `thermal-cpufreq-0`; `Processor` is ACPI's.
+_CPU_COOLING = re.compile(r"(?:thermal-)?cpufreq-.*|Processor", re.ASCII)
 DYNAMIC_EPP = "dynamic EPP"
 # Linux 7.1 and 7.2; from 7.3 on a policy's EPP reads `dynamic(profile:NAME)` instead.
 _DYNAMIC_EPP_SWITCH = f"{CPUS}/amd_pstate/dynamic_epp"
@@ -126,10 +134,10 @@ class Cpufreq:
         """Return how these CPUs are scaled, as fields of a run's record.
 
         Where CPUs differ, a governor, driver or EPP is given with its CPUs (`performance on 0-7,
-        powersave on 8-23`); `min_khz`, `max_khz` and `floor_khz` map each limit to its CPU list.
+        powersave on 8-23`); the limits, `…_khz`, map each one to its CPU list.
         """
         names = {"governor_read": "governor", "driver": "driver", "epp": "epp"}
-        limits = {name: name for name in ("min_khz", "max_khz", "floor_khz")}
+        limits = {name: name for name in ("min_khz", "max_khz", "highest_khz", "floor_khz")}
         fields: dict[str, Any] = {}
         unavailable = {}
         for name, attribute in (names | limits).items():
@@ -285,6 +293,21 @@ def policy_boosts(tree: Tree) -> dict[str, str]:
     paths = (f"{POLICIES}/policy{number}/boost" for number in tree.numbered(POLICIES, "policy"))
     texts = {path: tree.text(path) for path in paths}
     return {path: text for path, text in texts.items() if isinstance(text, str)}
+
+
+def cooling_states(tree: Tree) -> dict[str, str]:
+    """Return the file of each CPU cooling device's state, which is 0 where it does nothing."""
+    return {
+        name: f"{THERMAL}/{name}/cur_state"
+        for name in known(tree.names(THERMAL)) or ()
+        if name.startswith("cooling_device")
+        and _CPU_COOLING.fullmatch(known(tree.text(f"{THERMAL}/{name}/type")) or "")
+    }
+
+
+def is_cooled(tree: Tree) -> bool:
+    """Return whether the kernel lowers the highest frequency of hot CPUs now."""
+    return any(known(tree.natural(path)) for path in cooling_states(tree).values())
 
 
 def read_mode(tree: Tree) -> str | None:

@@ -32,6 +32,7 @@ from pinstudy.runners.node.power import (
 from pinstudy.runners.node.scheduler import read_isolation, read_scheduler
 from pinstudy.runners.node.topology import Topology
 from pinstudy.runners.records.kept_facts import digest_facts
+from pinstudy.runners.records.settings_of_runs import is_unlimited
 
 # The same for every run of a boot; every record repeats them, because it may be copied alone.
 _FACTS = ("kernel", "microcode")
@@ -44,7 +45,7 @@ _UNCHANGED = (
     *("isolated_cpus", "cpuset_partition"),
 )
 # As a field of the state, and as a setting that a case asks for.
-_MOVED_BY_HEAT = frozenset({"max_khz", "max_frequency"})
+_MOVED_BY_ITSELF = frozenset({"max_khz", "max_frequency"})
 
 
 @dataclass(frozen=True)
@@ -172,14 +173,16 @@ def state_changes(
 
     While the kernel has `cooled` CPUs, it has moved their highest frequency itself (Linux
     drivers/thermal/cpufreq_cooling.c): that alone is heat, as the run's throttling tells, and no
-    setting. A slow run would else be lost for being slow.
+    setting. A slow run would else be lost for being slow. Nor is it one where nobody limits CPUs
+    and the firmware has moved the hardware's own limit.
     """
     names = _differing(_UNCHANGED, before, after)
-    by_heat = _MOVED_BY_HEAT if cooled else frozenset()
-    if by_heat.issuperset(names):
+    moves = cooled or (is_unlimited(before) and is_unlimited(after))
+    by_itself = _MOVED_BY_ITSELF if moves else frozenset()
+    if by_itself.issuperset(names):
         # What a case asks for, and no other field tells.
         before, after = (state.get("settings_read", {}) for state in (before, after))
-        names = [name for name in _differing(before, before, after) if name not in by_heat]
+        names = [name for name in _differing(before, before, after) if name not in by_itself]
     return "; ".join(_change(name, before, after) for name in names)
 
 

@@ -88,7 +88,7 @@ def journaled(node: Node) -> Iterator[Callable[[Sequence[SettingFile]], str]]:
     settings cannot be saved or, afterwards, not be put back.
     """
     tree = node.tree
-    before = read_scaling(tree)
+    before = read_scaling(tree, asks_limit=True)
     saved = Saved(node.root)
     if isinstance(before, Unavailable):
         yield lambda _: f"settings are not changed, because they cannot be saved: {before.reason}"

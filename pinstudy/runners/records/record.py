@@ -460,6 +460,7 @@ class State(RegionFields):
     min_khz: dict[str, str] | None = None
     """frequency limit → CPUs"""
     max_khz: dict[str, str] | None = None
+    highest_khz: dict[str, str] | None = None
     floor_khz: dict[str, str] | None = None
     """to which AMD's firmware lowers frequencies first → CPUs"""
     cpu_capacity: dict[str, list[Whole]] | None = None
@@ -574,7 +575,7 @@ STANDS_FOR: Mapping[str, tuple[str, ...]] = {
     "extension": ("sched_ext", "sched_ext_scheduler", "sched_ext_loaded"),
     "frequency": (
         "governor_before", "governor_read", "driver", "driver_mode", "epp", "min_khz", "max_khz",
-        "floor_khz", "turbo",
+        "highest_khz", "floor_khz", "turbo",
     ),
     "temperature": ("temperature_before_c", "temperature_after_c"),
     "work": ("imbalance", "waited", "cpu_share", "team_cpu_s", "course"),

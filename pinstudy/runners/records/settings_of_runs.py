@@ -67,6 +67,12 @@ def settings_in(record: Mapping[str, Any]) -> dict[str, str]:
     return found | power_limits_in(record)
 
 
+def is_unlimited(record: Mapping[str, Any]) -> bool:
+    """Return whether the highest frequency in force is the hardware's own, on all CPUs."""
+    highest = record.get("max_khz")
+    return highest is not None and highest == record.get("highest_khz")
+
+
 def power_limits_in(record: Mapping[str, Any]) -> dict[str, str]:
     """Return the limits of power in a record, in watts and seconds, by their words."""
     return {

@@ -24,7 +24,7 @@ from pinstudy.configs.settings import Scheduler as SchedulerText
 from pinstudy.runners.host.privileges import check_roots_folder, program_for_root
 from pinstudy.runners.host.tree import Tree
 from pinstudy.runners.root.request import Answer, Handler, text_in, texts_in
-from pinstudy.runners.settings.files import read_settings
+from pinstudy.runners.settings.files import read_settings, without_heat
 from pinstudy.runners.settings.journal import (
     STATE_VARIABLE,
     STUDY,
@@ -139,11 +139,13 @@ class UsersSettings:
         # Before any of them is read: what another file holds would stand in the reason.
         if unknown := [path for path in paths if owner_of(path) is None]:
             raise ValueError(f"{unknown[0][:80]!r} is no setting that pinstudy changes")
+        asked = set(paths)
         paths = _with_policies(paths)
         found = read_settings(self._tree, [path for path in paths if path not in known])
         if isinstance(found, Unavailable):
             raise ValueError(found.reason)
-        values = known | {setting.path: setting.value for setting in found}
+        kept = without_heat(self._tree, found, asked)
+        values = known | {setting.path: setting.value for setting in kept}
         # None that is saved already is left out: it may have been changed.
         order = dict.fromkeys((*paths, *known))
         settings = tuple(SettingFile(path, values[path]) for path in order if path in values)

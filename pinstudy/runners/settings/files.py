@@ -11,16 +11,18 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from pinstudy.base.command import run
 from pinstudy.base.cpulist import format_cpulist
 from pinstudy.base.errors import UserError
 from pinstudy.base.reading import Unavailable
+from pinstudy.configs.settings import HIGHEST
 from pinstudy.runners.host.privileges import rights_of
 from pinstudy.runners.host.tree import Tree
-from pinstudy.runners.node.cpufreq import CPUS, policy_directories
+from pinstudy.runners.node.cpufreq import CPUS, is_cooled, policy_directories
 from pinstudy.runners.settings import epp, governor, turbo
+from pinstudy.runners.settings.frequency_limit import MaxFrequency
 from pinstudy.runners.settings.registry import POLICY_FILES, is_valid, owner_of
 from pinstudy.runners.settings.sched_ext import SchedExt, await_loaded, scheduler_of
 from pinstudy.runners.settings.setting import SettingFile
@@ -31,14 +33,35 @@ _PASSES = 3
 COMMAND_LIMIT_S = 60.0
 
 
-def read_scaling(tree: Tree) -> tuple[SettingFile, ...] | Unavailable:
+def read_scaling(tree: Tree, *, asks_limit: bool = False) -> tuple[SettingFile, ...] | Unavailable:
     """Return all settings of frequency scaling, in the order in which they are put back.
 
-    `Unavailable` when an existing file cannot be read: it could not be put back either.
+    `Unavailable` when an existing file cannot be read: it could not be put back either. A limit
+    that heat has lowered is left out, unless a study asks for that limit (`asks_limit`).
     """
     folders = dict.fromkeys(policy_directories(tree).values())
     paths = [f"{folder}/{name}" for name in POLICY_FILES for folder in folders]
-    return read_settings(tree, (*paths, *turbo.FILES))
+    found = read_settings(tree, (*paths, *turbo.FILES))
+    if asks_limit or isinstance(found, Unavailable):
+        return found
+    return without_heat(tree, found)
+
+
+def without_heat(
+    tree: Tree, settings: Sequence[SettingFile], asked: Collection[str] = ()
+) -> tuple[SettingFile, ...]:
+    """Return settings without limits that heat has lowered: nobody knows what users have set.
+
+    Those at the paths `asked` stay.
+    """
+    lowered = {
+        file.path
+        for file in settings
+        if file.name == MaxFrequency.file and file.value != HIGHEST and file.path not in asked
+    }
+    if not lowered or not is_cooled(tree):
+        return tuple(settings)
+    return tuple(file for file in settings if file.path not in lowered)
 
 
 def read_settings(tree: Tree, paths: Iterable[str]) -> tuple[SettingFile, ...] | Unavailable:
@@ -70,6 +93,12 @@ def in_force(tree: Tree, file: SettingFile) -> bool:
     """Return whether a file has its text, as far as the kernel shows it."""
     setting = owner_of(file.path)
     return setting is not None and setting.holds(tree, file)
+
+
+def is_settled(tree: Tree, file: SettingFile) -> bool:
+    """Return whether a file needs no writing to have its text."""
+    setting = owner_of(file.path)
+    return setting is not None and setting.is_settled(tree, file)
 
 
 def unwritable_file(tree: Tree, directories: Iterable[str], also: Iterable[str] = ()) -> str | None:
@@ -108,13 +137,14 @@ def put_in_force(
         refused = _run_command(tree, settings, command, uid) if command else {}
         for setting in settings:
             by_command = command and setting.name == governor.FILE
-            if by_command or setting.path in failed_once or in_force(tree, setting):
+            if by_command or setting.path in failed_once or is_settled(tree, setting):
                 continue
             owner = owner_of(setting.path)
             if isinstance(owner, SchedExt):
                 failed = _change_scheduler(tree, setting.value, scheduler_command, uid)
             else:
-                failed = tree.put(setting.path, setting.value)
+                text = owner.written(tree, setting) if owner else setting.value
+                failed = tree.put(setting.path, text)
             if failed is not None:
                 kept = isinstance(owner, SchedExt) or (owner and owner.hidden_by_governors)
                 (failed_once if kept else refused)[setting.path] = failed
@@ -123,7 +153,7 @@ def put_in_force(
             setting.path: _failure_reason(setting, refused.get(setting.path), now)
             for setting in settings
             if (now := read_value(tree, setting.path)) != setting.value
-            and (setting.path in failed_once or not in_force(tree, setting))
+            and (setting.path in refused or not in_force(tree, setting))
         }
         if not problems:
             break

@@ -9,9 +9,12 @@ from pinstudy.base.cpulist import cpulists_by_value, format_cpulist
 from pinstudy.base.reading import Unavailable
 from pinstudy.configs.settings import BASE, HIGHEST, LOWEST, frequency_khz, shown_frequency
 from pinstudy.runners.host.tree import Tree
-from pinstudy.runners.node.cpufreq import POLICIES, read_turbo
+from pinstudy.runners.node.cpufreq import POLICIES, is_cooled, read_turbo
 from pinstudy.runners.settings.setting import WHOLE_NUMBER, Present, Setting, SettingFile, listed
 
+# The kernel's own request where nobody limits a policy (Linux include/linux/pm_qos.h,
+# FREQ_QOS_MAX_DEFAULT_VALUE).
+_NO_LIMIT_KHZ = str(2**31 - 1)
 # What the words of a study stand for on each policy.
 _FILES = {HIGHEST: "cpuinfo_max_freq", BASE: "base_frequency", LOWEST: "cpuinfo_min_freq"}
 
@@ -19,7 +22,7 @@ _FILES = {HIGHEST: "cpuinfo_max_freq", BASE: "base_frequency", LOWEST: "cpuinfo_
 class FrequencyLimit(Setting):
     """The upper or the lower limit; `file` is the one of a policy that has it."""
 
-    texts = WHOLE_NUMBER
+    texts = re.compile(rf"{WHOLE_NUMBER.pattern}|{HIGHEST}", re.ASCII)
     scaling = True
     file: ClassVar[str]
 
@@ -60,11 +63,24 @@ class FrequencyLimit(Setting):
         return self._crossed(now)
 
     def files(self, now: Present, value: str) -> list[SettingFile]:
-        """Return the limits of the policies; none where one is not known."""
+        """Return the limits of the policies; none where one is not known.
+
+        The highest is a word here, too: turbo moves it (Linux drivers/cpufreq/intel_pstate.c,
+        __intel_pstate_update_max_freq, since 6.10; amd-pstate.c, amd_pstate_cpu_boost_update).
+        """
         wanted = self._limits(now, value)
         if isinstance(wanted, Unavailable):
             return []
-        return [SettingFile(f"{folder}/{self.file}", str(khz)) for folder, khz in wanted.items()]
+        return [
+            SettingFile(f"{folder}/{self.file}", HIGHEST if value == HIGHEST else str(khz))
+            for folder, khz in wanted.items()
+        ]
+
+    def holds(self, tree: Tree, file: SettingFile) -> bool:
+        return str(tree.natural(file.path)) == _khz(tree, file)
+
+    def written(self, tree: Tree, file: SettingFile) -> str:
+        return _khz(tree, file)
 
     def _crossed(self, now: Present) -> str | None:
         """Return that the lower limit would be above the upper one; the kernel refuses that."""
@@ -91,12 +107,21 @@ class FrequencyLimit(Setting):
         return limits
 
 
-class MaxFrequency(FrequencyLimit):
-    """The highest frequency of each policy.
+def _khz(tree: Tree, file: SettingFile) -> str:
+    """Return the kHz that a limit stands for now; the word itself where that is not known."""
+    if file.value != HIGHEST:
+        return file.value
+    found = tree.natural(f"{file.folder}/{_FILES[HIGHEST]}")
+    return file.value if isinstance(found, Unavailable) else str(found)
 
-    While turbo is off, pstate drivers show the highest frequency without turbo where the limit is
-    above that (Linux drivers/cpufreq/intel_pstate.c, intel_pstate_get_max_freq; amd-pstate.c,
-    amd_pstate_cpu_boost_update).
+
+class MaxFrequency(FrequencyLimit):
+    """The highest frequency of each policy, of which the file shows what is in force.
+
+    A limit where the hardware ends is none, and put back as such. While turbo is off, pstate
+    drivers show the highest frequency without turbo where the limit is above that (Linux
+    drivers/cpufreq/intel_pstate.c, intel_pstate_get_max_freq; amd-pstate.c,
+    amd_pstate_cpu_boost_update); while CPUs are cooled, it may be any lower one.
     """
 
     name = "max_frequency"
@@ -104,16 +129,44 @@ class MaxFrequency(FrequencyLimit):
     file = "scaling_max_freq"
     paths = re.compile(rf"{POLICIES}/policy[0-9]{{1,5}}/{file}", re.ASCII)
 
+    def text(self, tree: Tree, path: str) -> str | Unavailable:
+        """Return the limit in kHz, or HIGHEST where it is none."""
+        found = tree.natural(path)
+        if isinstance(found, Unavailable):
+            return tree.text(path)
+        return HIGHEST if _is_none(tree, path.rpartition("/")[0], found) else str(found)
+
+    def is_settled(self, tree: Tree, file: SettingFile) -> bool:
+        """Return whether the file shows the limit itself: a lower one may be anybody's."""
+        return super().holds(tree, file) or self.text(tree, file.path) == file.value
+
     def holds(self, tree: Tree, file: SettingFile) -> bool:
-        """Return whether the limit is in force, or the lower one without turbo."""
-        if super().holds(tree, file):
+        """Return whether the limit is in force, or the lower one without turbo or by heat."""
+        if self.is_settled(tree, file):
             return True
-        found = tree.natural(file.path)
-        ends = [tree.natural(f"{file.folder}/{name}") for name in (_FILES[BASE], _FILES[HIGHEST])]
-        lowest_end = min((end for end in ends if isinstance(end, int)), default=None)
-        if not isinstance(found, int) or lowest_end is None or read_turbo(tree) is not False:
+        found, khz = tree.natural(file.path), _khz(tree, file)
+        if not isinstance(found, int) or not khz.isdecimal() or found >= int(khz):
             return False
-        return lowest_end <= found < int(file.value)
+        by_turbo = read_turbo(tree) is False and _is_none(tree, file.folder, found)
+        return by_turbo or is_cooled(tree)
+
+    def written(self, tree: Tree, file: SettingFile) -> str:
+        """Return the limit in kHz; while turbo is off, the hardware's end with turbo is unknown."""
+        no_limit = file.value == HIGHEST and read_turbo(tree) is False
+        return _NO_LIMIT_KHZ if no_limit else super().written(tree, file)
+
+
+def _is_none(tree: Tree, folder: str, khz: int) -> bool:
+    """Return whether an upper limit is none: it is where the hardware ends, now or without turbo.
+
+    Before Linux 6.10, intel_pstate shows that end with turbo, in whatever state turbo is.
+    """
+    if khz == tree.natural(f"{folder}/{_FILES[HIGHEST]}"):
+        return True
+    if read_turbo(tree) is not False:
+        return False
+    ends = [tree.natural(f"{folder}/{_FILES[end]}") for end in (BASE, HIGHEST)]
+    return khz >= min((end for end in ends if isinstance(end, int)), default=khz + 1)
 
 
 class MinFrequency(FrequencyLimit):

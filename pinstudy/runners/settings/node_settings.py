@@ -27,16 +27,17 @@ from pinstudy.runners.node.topology import Core, Topology, with_siblings
 from pinstudy.runners.records.settings_of_runs import NO_SCHED_EXT
 from pinstudy.runners.settings import epp, governor, turbo
 from pinstudy.runners.settings.files import (
-    in_force,
+    is_settled,
     put_in_force,
     read_scaling,
     read_settings,
     scheduler_command_problem,
     unwritable_file,
 )
+from pinstudy.runners.settings.frequency_limit import MaxFrequency
 from pinstudy.runners.settings.governor import PERFORMANCE
 from pinstudy.runners.settings.recovery import Restored, Saved
-from pinstudy.runners.settings.registry import FACTORS, SCALING, SETTINGS, owner_of
+from pinstudy.runners.settings.registry import FACTORS, SCALING, SETTINGS, ordered, owner_of
 from pinstudy.runners.settings.sched_ext import (
     SchedExt,
     SchedulerProgram,
@@ -50,6 +51,7 @@ from pinstudy.runners.settings.setting import NOBODY, Present, Setting, SettingF
 SLURM_REQUEST = "SLURM_CPU_FREQ_REQ"
 # The EPP of the firmware (Linux Documentation/admin-guide/pm/intel_pstate.rst).
 _DEFAULT_EPP = "default"
+_UNSAVED = "settings are not changed, because they cannot be saved{}"
 
 
 class FrequencyScaling:
@@ -107,11 +109,8 @@ class FrequencyScaling:
         What a case does not ask for is as it was before the study.
         """
         asked = _asked(wanted)
-        if self._before is None:
-            # A study that asks for nothing changes nothing, and needs no lock.
-            self._locked = bool(asked) and self._kept.lock() is None
-            self._before = read_scaling(self._tree)
-        self._ever_asked.update(setting.name for setting, _ in asked)
+        if problem := self._read_before(asked):
+            return problem
         now = Present(self._tree, read_cpufreq(self._root), cpus, wanted)
         needed = replace(now, cpus=with_siblings(self._cores, cpus))
         if not self._saved:
@@ -126,6 +125,30 @@ class FrequencyScaling:
         if problem := self._switch(needed):
             return problem
         return _not_in_force(asked, replace(now, cpufreq=read_cpufreq(self._root, cpus)))
+
+    def _read_before(self, asked: Sequence[tuple[Setting, str]]) -> str | None:
+        """Read what is in force before a case changes it; return why it cannot be saved, or None.
+
+        A limit that was lowered by heat then is read once a case asks for limits.
+        """
+        new = {setting.name for setting, _ in asked} - self._ever_asked
+        self._ever_asked |= new
+        limited = MaxFrequency.name in self._ever_asked
+        if self._before is None:
+            # A study that asks for nothing changes nothing, and needs no lock.
+            self._locked = bool(asked) and self._kept.lock() is None
+            self._before = read_scaling(self._tree, asks_limit=limited)
+        elif MaxFrequency.name in new and isinstance(self._before, tuple):
+            known = {file.path for file in self._before}
+            found = read_scaling(self._tree, asks_limit=True)
+            if isinstance(found, Unavailable):
+                return _UNSAVED.format(f": {found.reason}")
+            limits = [
+                file for file in found if file.name == MaxFrequency.file and file.path not in known
+            ]
+            self._before = tuple(ordered((*self._before, *limits)))
+            return self._kept.add(limits) if self._saved and limits else None
+        return None
 
     def _refusal(self, asked: Sequence[tuple[Setting, str]], now: Present) -> str | None:
         """Return why the node cannot have what a case asks for, or nobody here can set it.
@@ -164,11 +187,11 @@ class FrequencyScaling:
             if problem := self._kept.lock():
                 return problem
             # What was read before may have been another process's, which has put it back since.
-            self._locked, self._before = True, read_scaling(self._tree)
+            limited = MaxFrequency.name in self._ever_asked
+            self._locked, self._before = True, read_scaling(self._tree, asks_limit=limited)
         settings = self._before
         if settings is None or isinstance(settings, Unavailable):
-            reason = "" if settings is None else f": {settings.reason}"
-            return f"settings are not changed, because they cannot be saved{reason}"
+            return _UNSAVED.format("" if settings is None else f": {settings.reason}")
         problem = self._kept.add(settings)
         self._saved = problem is None
         return problem
@@ -178,7 +201,7 @@ class FrequencyScaling:
         if isinstance(self._before, Unavailable) or not needed.directories:
             return False
         targets, to_reset = self._targets(needed)
-        applied = all(in_force(self._tree, file) for file in targets)
+        applied = all(is_settled(self._tree, file) for file in targets)
         return applied and not any(self._tree.text(path) == PERFORMANCE for path in to_reset)
 
     def _targets(self, needed: Present) -> tuple[list[SettingFile], list[str]]:

@@ -118,6 +118,14 @@ class Setting:
         """Return whether a file has its text, as far as the kernel shows it."""
         return self.text(tree, file.path) == file.value
 
+    def is_settled(self, tree: Tree, file: SettingFile) -> bool:
+        """Return whether a file needs no writing."""
+        return self.holds(tree, file)
+
+    def written(self, tree: Tree, file: SettingFile) -> str:
+        """Return what is written into a file so that it has its text."""
+        return file.value
+
     def problem(self, now: Present, value: str) -> str | None:
         """Return why a value is not in force, or None when it is."""
         if self.is_in_force(now, value):

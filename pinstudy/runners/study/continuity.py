@@ -47,6 +47,7 @@ from pinstudy.runners.records.kept_facts import (
 from pinstudy.runners.records.settings_of_runs import (
     SCALING,
     SCHEDULING,
+    is_unlimited,
     power_limits_in,
     settings_in,
 )
@@ -186,6 +187,7 @@ def _without_told(variables: Mapping[str, str]) -> EnvironmentFacts:
 
 
 _MAX_NAMED = 6
+_UPPER = SCALING["max_khz"]
 
 
 @dataclass(frozen=True)
@@ -195,26 +197,35 @@ class EarlierSettings:
     A case asks for its governor and its scheduler. Others, such as the EPP and limits of frequency
     and power, it takes as they are, and somebody may change them between two attempts.
 
+    The highest frequency is not compared while heat has lowered it; where nobody limits it, all
+    values that the firmware allows are the first one, in `unlimited`.
+
     A setting that had several values in the runs of one case is not compared: attempts agree in it,
     so that it moved while one ran, by itself (a daemon that sets power limits by temperature).
     Tables tell that it moved.
     """
 
     by_case: dict[str, dict[str, list[str]]] = field(default_factory=dict)
+    unlimited: dict[str, str] = field(default_factory=dict)
 
     def add(self, case_id: str, record: Mapping[str, Any]) -> None:
         """Add those of a run's record."""
         of_case = self.by_case.setdefault(case_id, {})
-        for name, value in settings_in(record).items():
+        found = settings_in(record)
+        if record.get("cpu_cooling"):
+            found.pop(_UPPER, None)
+        elif is_unlimited(record):
+            found[_UPPER] = self.unlimited.setdefault(case_id, found[_UPPER])
+        for name, value in found.items():
             values = of_case.setdefault(name, [])
             if len(values) < 2 and value not in values:
                 values.append(value)
 
-    def before_attempt(self, case: Case, state: Mapping[str, Any]) -> str:
+    def before_attempt(self, case: Case, state: Mapping[str, Any], *, cooled: bool = False) -> str:
         """Return in words which settings differ before an attempt; empty when none do.
 
         `state` has the fields of `pinstudy.runners.node.node.read_state`. What the case itself will
-        change is not compared.
+        change is not compared, and neither is the highest frequency while CPUs are `cooled`.
         """
         changed: set[str] = set()
         governor_stays = case.governor in (CURRENT_GOVERNOR, state.get("governor_read"))
@@ -223,17 +234,22 @@ class EarlierSettings:
             changed.update(SCALING.values(), SCHEDULING.values())
         if case.settings.asked:
             changed.update(power_limits_in(state))
-        return self._differences(case, settings_in(state), changed)
+        return self._differences(case, state, changed, cooled)
 
-    def before_run(self, case: Case, state: Mapping[str, Any]) -> str:
+    def before_run(self, case: Case, state: Mapping[str, Any], *, cooled: bool = False) -> str:
         """Return the same when the case's settings are in force, power limits left out.
 
         These may move during an attempt.
         """
-        return self._differences(case, settings_in(state), power_limits_in(state))
+        return self._differences(case, state, power_limits_in(state), cooled)
 
-    def _differences(self, case: Case, now: Mapping[str, str], without: Container[str]) -> str:
-        earlier = self.by_case.get(case.case_id, {})
+    def _differences(
+        self, case: Case, state: Mapping[str, Any], without: Container[str], cooled: bool
+    ) -> str:
+        earlier, now = self.by_case.get(case.case_id, {}), settings_in(state)
+        unlimited = self.unlimited.get(case.case_id) if is_unlimited(state) else None
+        if cooled or earlier.get(_UPPER) == [unlimited]:
+            now.pop(_UPPER, None)
         differ = [
             in_words(name, values[0], now[name])
             for name, values in earlier.items()

@@ -31,6 +31,7 @@ from pinstudy.runners.host.software import (
     find_tools,
 )
 from pinstudy.runners.node.core_kinds.ranking import relative_speeds
+from pinstudy.runners.node.cpufreq import is_cooled
 from pinstudy.runners.node.node import Node, open_node, read_state, whole_node
 from pinstudy.runners.node.scheduler import isolation_notes
 from pinstudy.runners.plan.case import Case
@@ -234,7 +235,8 @@ class Machine:
         for case in plan.cases:
             if case.case_id in history.settings.by_case:
                 state = read(case.all_cpus).fields
-                if differ := history.settings.before_attempt(case, state):
+                cooled = is_cooled(self.node.tree)
+                if differ := history.settings.before_attempt(case, state, cooled=cooled):
                     raise other_settings(folder, differ)
 
     def settings(self) -> NodeSettings:

@@ -21,6 +21,7 @@ from pinstudy.runners.execution.collectors import Collectors
 from pinstudy.runners.execution.execute import Observation, execute_unless_shutting_down
 from pinstudy.runners.execution.witness import LaunchError
 from pinstudy.runners.measure.conditions.surroundings import ClockWatch
+from pinstudy.runners.node.cpufreq import is_cooled
 from pinstudy.runners.node.node import read_state
 from pinstudy.runners.plan.case import Case, SkippedCase
 from pinstudy.runners.plan.launch import Launch
@@ -112,7 +113,8 @@ class NodeControl:
             return self.preflight.problem(case) or problem
         # Once a case: what changes while the attempt runs, changes for all cases alike.
         if case.case_id in self.earlier.by_case:
-            if differ := self.earlier.before_run(case, self.state(case).fields):
+            state, cooled = self.state(case).fields, is_cooled(self.machine.node.tree)
+            if differ := self.earlier.before_run(case, state, cooled=cooled):
                 raise other_settings(self.folder, differ)
             del self.earlier.by_case[case.case_id]
         return None

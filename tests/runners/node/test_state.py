@@ -104,7 +104,7 @@ def test_a_node_without_frequency_scaling_says_so(tmp_path: Path) -> None:
     assert found.fields == {}
     assert set(found.unavailable) == {
         *("governor_read", "driver", "driver_mode", "epp", "turbo", "min_khz", "max_khz"),
-        "floor_khz",
+        *("highest_khz", "floor_khz"),
     }
     assert isinstance(dynamic_epp(Tree(root)), Unavailable)
     assert {"power_supply", "platform_profile"} <= set(
@@ -127,6 +127,7 @@ def test_the_state_of_a_run_is_that_of_its_cpus(tmp_path: Path) -> None:
         "turbo": True,
         "min_khz": {"400000": "0-1"},
         "max_khz": {"5000000": "0-1"},
+        "highest_khz": {"5000000": "0-1"},
     }
     mixed = cpufreq.state_of((1, 2, 3)).fields
     assert mixed["governor_read"] == "powersave on 1-2, performance on 3"

@@ -141,6 +141,34 @@ def test_limits_of_power_may_move_by_themselves_and_while_an_attempt_runs() -> N
     assert earlier({}).before_run(AS_IT_IS, STATE | {"epp": "power"}) != ""
 
 
+UNLIMITED = {name: {"5000000": "0-1"} for name in ("max_khz", "highest_khz")}
+LOWERED = {name: {"4800000": "0-1"} for name in ("max_khz", "highest_khz")}
+CAPPED = {"max_khz": {"2000000": "0-1"}, "highest_khz": {"5000000": "0-1"}}
+
+
+@pytest.mark.parametrize(
+    ("run", "now", "cooled", "told"),
+    [
+        # The firmware has moved what the hardware allows; nobody has set a limit.
+        (UNLIMITED, LOWERED, False, ""),
+        (UNLIMITED, CAPPED, False, "highest frequency (kHz) was '5000000 on 0-1', now '2000000 on"),
+        (CAPPED, UNLIMITED, False, "highest frequency (kHz) was '2000000 on 0-1', now '5000000"),
+        # Heat hides what is set.
+        (UNLIMITED, CAPPED, True, ""),
+        (CAPPED | {"cpu_cooling": {"cooling_device0": 2}}, UNLIMITED, False, ""),
+        # Records of older versions do not tell the hardware's limit.
+        ({"max_khz": {"5000000": "0-1"}}, UNLIMITED, False, ""),
+    ],
+)
+def test_a_highest_frequency_that_nobody_has_set_is_no_difference(
+    run: dict[str, Any], now: dict[str, Any], cooled: bool, told: str
+) -> None:
+    settings = earlier(run)
+    for compared in (settings.before_attempt, settings.before_run):
+        found = compared(AS_IT_IS, STATE | now, cooled=cooled)
+        assert found.startswith(told) and bool(found) == bool(told)
+
+
 def test_what_a_case_sets_itself_is_compared_when_it_is_in_force() -> None:
     with_governor = case(governor="performance")
     with_limit = case(settings=settings_of(power_limit="90 W"))

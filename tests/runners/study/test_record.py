@@ -106,6 +106,18 @@ def test_a_run_whose_cpus_the_kernel_has_cooled_is_counted(
     assert (THROTTLED in disturbances(record)) == bool(collected)
 
 
+def test_a_run_during_which_the_firmware_moved_the_hardwares_limit_is_counted() -> None:
+    def state(khz: int, highest_khz: int) -> dict[str, Any]:
+        limits = {"max_khz": {str(khz): "0-7"}, "highest_khz": {str(highest_khz): "0-7"}}
+        return limits | {"settings_read": {"max_frequency": f"{khz / 1e6:g} GHz"}}
+
+    assert recorded(state(5_000_000, 5_000_000), state(4_800_000, 4_800_000))["status"] == "ok"
+    # Somebody has limited it, or no longer does.
+    for before, after in ((5_000_000, 4_800_000), (4_800_000, 5_000_000)):
+        record = recorded(state(before, 5_000_000), state(after, 5_000_000))
+        assert record["status"] == "settings-changed"
+
+
 def test_a_scheduler_is_told_with_what_it_took_or_why_it_was_thrown_out() -> None:
     before = {"scheduler_loaded_s": 7.5, "scheduler_cpu_s": 1.25}
     record = recorded(before, {"scheduler_loaded_s": 9.5, "scheduler_cpu_s": 1.75})

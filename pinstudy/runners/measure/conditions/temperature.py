@@ -19,15 +19,15 @@ from pinstudy.base.reading import Reading, Unavailable, known, reading_of
 from pinstudy.base.units import HIGHEST_C, LOWEST_C, duration
 from pinstudy.runners.host.tree import Tree
 from pinstudy.runners.measure.meter import BeforeAfterMeter
+from pinstudy.runners.node.cpufreq import THERMAL
 from pinstudy.runners.node.power import HWMON
 from pinstudy.runners.node.topology import Topology
 
 if TYPE_CHECKING:
     from pinstudy.configs.study import TemperatureGate
 
-ZONES = "/sys/class/thermal"
 NO_SENSOR = (
-    f"no coretemp or k10temp in {HWMON}, no x86_pkg_temp in {ZONES} (usual in virtual machines; "
+    f"no coretemp or k10temp in {HWMON}, no x86_pkg_temp in {THERMAL} (usual in virtual machines; "
     "else load one of them)"
 )
 # Reading more often than coretemp renews its values would only wake the package.
@@ -199,7 +199,7 @@ def _pci_address(tree: Tree, device: str) -> str:
 
 
 def _package_zones(tree: Tree) -> list[str]:
-    zones = [f"{ZONES}/thermal_zone{number}" for number in tree.numbered(ZONES, "thermal_zone")]
+    zones = [f"{THERMAL}/thermal_zone{number}" for number in tree.numbered(THERMAL, "thermal_zone")]
     return [f"{zone}/temp" for zone in zones if tree.text(f"{zone}/type") == "x86_pkg_temp"]
 
 

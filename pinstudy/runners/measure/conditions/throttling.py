@@ -21,9 +21,8 @@ import re
 from pinstudy.base.reading import Reading, Unavailable, known, reading_of
 from pinstudy.runners.host.control_groups import OWN_GROUPS, own_directories
 from pinstudy.runners.host.tree import Tree
-from pinstudy.runners.measure.conditions.temperature import ZONES
 from pinstudy.runners.measure.meter import BeforeAfterMeter
-from pinstudy.runners.node.cpufreq import CPUS
+from pinstudy.runners.node.cpufreq import CPUS, cooling_states
 from pinstudy.runners.node.topology import Topology
 
 # The counter's name in a record -> the kernel's file.
@@ -40,8 +39,6 @@ NO_COUNTERS = (
     f"{CPUS}/cpu*/thermal_throttle is missing (only Intel's CPUs have it, and no virtual machine)"
 )
 
-# `cpufreq-cpu0`, before Linux 5.12 `thermal-cpufreq-0`; `Processor` is ACPI's.
-_CPU_COOLING = re.compile(r"(?:thermal-)?cpufreq-.*|Processor", re.ASCII)
 # The fields of `cpu.stat`, with their unit in seconds: cgroup version 2, then version 1.
 _UNITS = {"throttled_usec": 1e-6, "throttled_time": 1e-9}
 _STAT = re.compile(rf"^({'|'.join(_UNITS)}) ([0-9]{{1,20}})$", re.MULTILINE)
@@ -114,12 +111,7 @@ class CoolingMeter(BeforeAfterMeter[dict[str, int]]):
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
-        self._devices = [
-            name
-            for name in known(tree.names(ZONES)) or ()
-            if name.startswith("cooling_device")
-            and _CPU_COOLING.fullmatch(known(tree.text(f"{ZONES}/{name}/type")) or "")
-        ]
+        self._devices = cooling_states(tree)
 
     def reading(self) -> Reading:
         """Return `cpu_cooling`: the higher state of each device; nothing where all are 0."""
@@ -129,7 +121,7 @@ class CoolingMeter(BeforeAfterMeter[dict[str, int]]):
         return Reading({"cpu_cooling": found} if found else {})
 
     def _read(self) -> dict[str, int]:
-        states = {name: self._tree.natural(f"{ZONES}/{name}/cur_state") for name in self._devices}
+        states = {name: self._tree.natural(path) for name, path in self._devices.items()}
         return {name: state for name, state in states.items() if isinstance(state, int)}
 
 

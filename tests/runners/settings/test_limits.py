@@ -1,0 +1,185 @@
+"""Limits of frequency on a node whose files follow the kernel: what is read is what is in force."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pinstudy.base.reading import Unavailable
+from pinstudy.configs.settings import settings_of
+from pinstudy.runners.host.tree import Tree
+from pinstudy.runners.node.discovery import read_topology
+from pinstudy.runners.settings.journal import TUNE, Journal, state_folder
+from pinstudy.runners.settings.node_settings import NodeSettings
+from pinstudy.runners.settings.recovery import restore
+from pinstudy.runners.settings.tune import changes_of, tune
+from tests.runners.settings.conftest import NODE
+from tests.runners.settings.factors import NO_TURBO, put_back, text
+from tests.support.trees import CPU, build_tree, write
+
+ALL = (0, 1, 2, 3)
+TURBO, BASE, LOWEST = 3_000_000, 2_000_000, 400_000
+NOBODY = 2**31 - 1
+STATE = "sys/class/thermal/cooling_device0/cur_state"
+
+
+def policy(cpu: int, name: str) -> str:
+    return f"{CPU}/cpufreq/policy{cpu}/{name}"
+
+
+class Kernel:
+    """The rules of Linux drivers/cpufreq: cpufreq.c, cpufreq_cooling.c, intel_pstate.c (6.10).
+
+    What is written to `scaling_max_freq` is a request, which stays; the lowest of it, the limit of
+    heat and the hardware's own is shown. The hardware's follows turbo, unless `old`.
+    """
+
+    def __init__(self, root: Path, *, old: bool = False) -> None:
+        self.root, self.old = root, old
+        self.requests = dict.fromkeys(ALL, NOBODY)
+        self.heat_khz, self.top_khz = NOBODY, TURBO
+        write(root, "sys/class/thermal/cooling_device0/type", "cpufreq-cpu0")
+        for cpu in ALL:
+            write(root, policy(cpu, "base_frequency"), BASE)
+        self.show()
+
+    def show(self) -> None:
+        turbo = text(self.root, NO_TURBO) == "0"
+        end = self.top_khz if turbo else BASE
+        for cpu, request in self.requests.items():
+            write(self.root, policy(cpu, "cpuinfo_max_freq"), self.top_khz if self.old else end)
+            shown = min(request, end, self.heat_khz)
+            write(self.root, policy(cpu, "scaling_max_freq"), shown)
+
+    def heat(self, khz: int = NOBODY) -> None:
+        """Let the cooling device limit all CPUs, or none."""
+        self.heat_khz = khz
+        write(self.root, STATE, int(khz != NOBODY))
+        self.show()
+
+    def turbo(self, on: bool) -> None:
+        write(self.root, NO_TURBO, int(not on))
+        self.show()
+
+    def took(self, path: str, value: str) -> None:
+        if path.endswith("scaling_max_freq"):
+            self.requests[int(path.split("/")[-2].removeprefix("policy"))] = int(value)
+        self.show()
+
+    @property
+    def shown(self) -> set[str]:
+        return {text(self.root, policy(cpu, "scaling_max_freq")) for cpu in ALL}
+
+
+@pytest.fixture
+def kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Kernel:
+    made = Kernel(build_tree(tmp_path, NODE))
+    put = Tree.put
+
+    def put_by_kernel(tree: Tree, path: str, value: str) -> Unavailable | None:
+        failed = put(tree, path, value)
+        made.took(path, value)
+        return failed
+
+    monkeypatch.setattr(Tree, "put", put_by_kernel)
+    return made
+
+
+def switch_of(kernel: Kernel) -> NodeSettings:
+    return NodeSettings(kernel.root, read_topology(kernel.root), None, {})
+
+
+def apply(settings: NodeSettings, governor: str = "current", **asked: str) -> None:
+    assert settings.apply(governor, settings_of(**asked), ALL) is None
+
+
+def test_what_heat_has_lowered_before_a_study_is_nobodys_limit(kernel: Kernel) -> None:
+    kernel.heat(1_400_000)
+    settings = switch_of(kernel)
+    apply(settings, "performance")
+    kernel.heat()
+    put_back(settings)
+    assert set(kernel.requests.values()) == {NOBODY}
+    assert kernel.shown == {str(TURBO)}
+    # And before tuning.
+    kernel.heat(1_400_000)
+    tune(kernel.root, changes_of(Tree(kernel.root), None, None))
+    kernel.heat()
+    done = restore(kernel.root, Journal(state_folder(kernel.root), TUNE))
+    assert done is not None and done.problems == {}
+    assert set(kernel.requests.values()) == {NOBODY}
+
+
+def test_a_limit_that_a_later_case_asks_for_is_read_when_it_is_asked_for(kernel: Kernel) -> None:
+    kernel.requests = dict.fromkeys(ALL, 1_800_000)
+    kernel.heat(1_400_000)
+    settings = switch_of(kernel)
+    apply(settings, "performance")
+    kernel.heat()
+    apply(settings, "performance", max_frequency="1.2 GHz")
+    assert kernel.shown == {"1200000"}
+    apply(settings, "performance")
+    assert kernel.shown == {"1800000"}
+    put_back(settings)
+    assert set(kernel.requests.values()) == {1_800_000}
+
+
+def test_a_study_that_ends_hot_puts_all_back(kernel: Kernel) -> None:
+    settings = switch_of(kernel)
+    apply(settings, "performance", max_frequency="1.2 GHz")
+    kernel.heat(1_400_000)
+    put_back(settings)
+    assert not settings.journal_path.exists()
+    kernel.heat()
+    assert kernel.shown == {str(TURBO)}
+
+
+def test_while_cpus_are_hot_each_case_still_asks_for_its_own_limit(kernel: Kernel) -> None:
+    kernel.heat(1_400_000)
+    settings = switch_of(kernel)
+    for asked, khz in (("1.8 GHz", 1_800_000), ("1.2 GHz", 1_200_000), ("1.8 GHz", 1_800_000)):
+        apply(settings, max_frequency=asked)
+        assert set(kernel.requests.values()) == {khz}
+    # Whoever may not write has no limit, however low the one in force is.
+    settings.restore()
+
+
+def test_a_limit_that_could_not_be_written_is_told_of_hot_cpus_too(
+    kernel: Kernel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kernel.heat(1_400_000)
+    settings = switch_of(kernel)
+    with monkeypatch.context() as locked:
+        locked.setattr(Tree, "put", lambda _tree, path, _value: Unavailable(f"{path}: no"))
+        problem = settings.apply("current", settings_of(max_frequency="1.8 GHz"), ALL)
+    assert problem is not None and "could not be set" in problem
+    settings.restore()
+
+
+@pytest.mark.parametrize("old", [False, True])
+@pytest.mark.parametrize("asked", [{}, {"max_frequency": "1.2 GHz"}])
+@pytest.mark.parametrize("last", ["off", "on"])
+def test_where_turbo_was_off_no_limit_is_left_behind(
+    kernel: Kernel, old: bool, asked: dict[str, str], last: str
+) -> None:
+    kernel.old = old
+    kernel.turbo(on=False)
+    settings = switch_of(kernel)
+    for turbo in ("off", "on", last):
+        apply(settings, turbo=turbo, **asked)
+    put_back(settings)
+    assert (text(kernel.root, NO_TURBO), kernel.shown) == ("1", {str(BASE)})
+    kernel.turbo(on=True)
+    assert kernel.shown == {str(TURBO)}
+
+
+@pytest.mark.parametrize("on", [False, True])
+def test_a_users_own_limit_comes_back_whatever_turbo_was_last(kernel: Kernel, on: bool) -> None:
+    kernel.requests = dict.fromkeys(ALL, 1_600_000)
+    kernel.turbo(on)
+    settings = switch_of(kernel)
+    for turbo in ("off", "on", "off"):
+        apply(settings, turbo=turbo, max_frequency="1.2 GHz")
+    put_back(settings)
+    assert set(kernel.requests.values()) == {1_600_000}
