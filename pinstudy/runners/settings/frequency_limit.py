@@ -7,7 +7,14 @@ from typing import ClassVar
 
 from pinstudy.base.cpulist import cpulists_by_value, format_cpulist
 from pinstudy.base.reading import Unavailable
-from pinstudy.configs.settings import BASE, HIGHEST, LOWEST, frequency_khz, shown_frequency
+from pinstudy.configs.settings import (
+    BASE,
+    HIGHEST,
+    LOWEST,
+    ON,
+    frequency_khz,
+    shown_frequency,
+)
 from pinstudy.runners.host.tree import Tree
 from pinstudy.runners.node.cpufreq import POLICIES, is_cooled, read_turbo
 from pinstudy.runners.settings.setting import WHOLE_NUMBER, Present, Setting, SettingFile, listed
@@ -43,11 +50,13 @@ class FrequencyLimit(Setting):
         return self.all_hold(now, value)
 
     def impossible(self, now: Present, value: str) -> str | None:
+        """Return why a limit is outside of what CPUs can have; turbo may raise its upper end."""
         if reason := now.cpufreq.reason:
             return reason
         wanted = self._limits(now, value)
         if isinstance(wanted, Unavailable):
             return f"{self.title} cannot be {value}: {wanted.reason}"
+        rises = now.cpufreq.turbo is False and now.asked("turbo") == ON
         for policy in now.cpufreq.policies_of(now.cpus):
             folder = f"{POLICIES}/{policy.name}"
             lowest, highest = (
@@ -55,7 +64,7 @@ class FrequencyLimit(Setting):
             )
             if isinstance(lowest, Unavailable) or isinstance(highest, Unavailable):
                 continue
-            if not lowest <= wanted[folder] <= highest:
+            if wanted[folder] < lowest or (wanted[folder] > highest and not rises):
                 return (
                     f"{self.title} cannot be {value} on CPUs {format_cpulist(policy.cpus)}, which "
                     f"run at {shown_frequency(lowest)} to {shown_frequency(highest)}"
@@ -85,7 +94,8 @@ class FrequencyLimit(Setting):
     def _crossed(self, now: Present) -> str | None:
         """Return that the lower limit would be above the upper one; the kernel refuses that."""
         low, high = now.asked("min_frequency"), now.asked("max_frequency")
-        if low is None or high is None:
+        # What is above the highest of all is outside of the range, too.
+        if low is None or high in (None, HIGHEST):
             return None
         lows, highs = self._limits(now, low), self._limits(now, high)
         if isinstance(lows, dict) and isinstance(highs, dict):

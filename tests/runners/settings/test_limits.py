@@ -9,6 +9,7 @@ import pytest
 from pinstudy.base.reading import Unavailable
 from pinstudy.configs.settings import settings_of
 from pinstudy.runners.host.tree import Tree
+from pinstudy.runners.node.cpufreq import read_cpufreq
 from pinstudy.runners.node.discovery import read_topology
 from pinstudy.runners.settings.journal import TUNE, Journal, state_folder
 from pinstudy.runners.settings.node_settings import NodeSettings
@@ -183,3 +184,26 @@ def test_a_users_own_limit_comes_back_whatever_turbo_was_last(kernel: Kernel, on
         apply(settings, turbo=turbo, max_frequency="1.2 GHz")
     put_back(settings)
     assert set(kernel.requests.values()) == {1_600_000}
+
+
+def test_the_highest_frequency_is_that_of_the_cases_own_turbo(kernel: Kernel) -> None:
+    settings = switch_of(kernel)
+    for turbo, khz in (("off", BASE), ("on", TURBO), ("off", BASE), ("on", TURBO)):
+        apply(settings, turbo=turbo, max_frequency="highest", min_frequency="highest")
+        assert kernel.shown == {str(khz)}
+        assert {text(kernel.root, policy(cpu, "scaling_min_freq")) for cpu in ALL} == {str(khz)}
+    put_back(settings)
+    assert {text(kernel.root, policy(cpu, "scaling_min_freq")) for cpu in ALL} == {str(LOWEST)}
+
+
+def test_a_limit_that_needs_turbo_is_possible_with_turbo_alone(kernel: Kernel) -> None:
+    kernel.turbo(on=False)
+    settings = switch_of(kernel)
+    for asked in ({"max_frequency": "2.8 GHz"}, {"turbo": "off", "max_frequency": "2.8 GHz"}):
+        wanted, cpufreq = settings_of(**asked), read_cpufreq(kernel.root)
+        reason = settings.impossible("current", wanted, ALL, cpufreq)
+        assert reason is not None and "run at 0.4 GHz to 2 GHz" in reason
+    apply(settings, turbo="on", max_frequency="2.8 GHz")
+    assert kernel.shown == {"2800000"}
+    apply(settings, turbo="on", max_frequency="highest", min_frequency="2.4 GHz")
+    put_back(settings)
