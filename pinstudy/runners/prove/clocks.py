@@ -159,9 +159,9 @@ def _limits(policies: Sequence[Policy], folders: Sequence[str]) -> list[Setup]:
 
 
 def _preferences(tree: Tree, folders: Sequence[str]) -> list[str]:
-    listed = [known(tree.text(f"{folder}/{epp.AVAILABLE}")) or "" for folder in folders]
-    common = set(listed[0].split()).intersection(*(text.split() for text in listed))
-    return [name for name in listed[0].split() if name in common and name != "default"]
+    offered = [known(epp.read_offered(tree, folder)) or () for folder in folders]
+    common = set(offered[0]).intersection(*offered)
+    return [name for name in offered[0] if name in common and name != "default"]
 
 
 def _turbo(tree: Tree) -> list[Setup]:

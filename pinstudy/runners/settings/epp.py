@@ -11,8 +11,10 @@ import re
 
 from pinstudy.base.cpulist import format_cpulist
 from pinstudy.base.reading import Unavailable
+from pinstudy.configs.settings import CURRENT, EPPS
 from pinstudy.runners.host.tree import Tree
 from pinstudy.runners.node.cpufreq import EPP_IS_DYNAMIC, POLICIES, is_epp_locked
+from pinstudy.runners.settings.governor import FILE as GOVERNOR
 from pinstudy.runners.settings.governor import PERFORMANCE
 from pinstudy.runners.settings.setting import Present, Setting, SettingFile
 
@@ -21,6 +23,21 @@ AVAILABLE = "energy_performance_available_preferences"
 
 _DYNAMIC = "dynamic"
 _FIXED = f"the EPP is always {PERFORMANCE} under the governor {PERFORMANCE}"
+
+
+def read_offered(tree: Tree, folder: str) -> tuple[str, ...] | Unavailable:
+    """Return the EPPs of a policy, whatever its governor.
+
+    Under the governor performance amd-pstate lists that one alone (Linux
+    drivers/cpufreq/amd-pstate.c, show_energy_performance_available_preferences).
+    """
+    found = tree.text(f"{folder}/{AVAILABLE}")
+    if isinstance(found, Unavailable):
+        return found
+    listed = tuple(found.split())
+    if listed == (PERFORMANCE,) and tree.text(f"{folder}/{GOVERNOR}") == PERFORMANCE:
+        return tuple(name for name in EPPS if name != CURRENT)
+    return listed
 
 
 class Epp(Setting):
@@ -38,12 +55,12 @@ class Epp(Setting):
         """Return why the driver cannot have the EPP, or not with the governor of the case."""
         for policy in now.cpufreq.policies_of(now.cpus):
             cpus = f"CPUs {format_cpulist(policy.cpus)}"
-            offered = now.tree.text(f"{POLICIES}/{policy.name}/{AVAILABLE}")
+            offered = read_offered(now.tree, f"{POLICIES}/{policy.name}")
             if isinstance(offered, Unavailable):
                 driver = policy.driver or "the driver"
                 return f"{driver} has no EPP on {cpus}: {offered.reason}"
-            if value not in offered.split():
-                return f"the EPP {value} is not offered on {cpus} (but {offered})"
+            if value not in offered:
+                return f"the EPP {value} is not offered on {cpus} (but {' '.join(offered)})"
         if now.asked("governor") == PERFORMANCE and value != PERFORMANCE:
             return _FIXED
         return now.cpufreq.reason or None

@@ -43,6 +43,14 @@ def test_all_that_can_be_set_is_tried_and_a_limit_that_all_kinds_have(root: Path
     assert names(root) == [*quick, *more, "turbo off"]
 
 
+def test_after_tuning_the_preferences_are_tried_that_amd_pstate_hides(root: Path) -> None:
+    usual = names(root)
+    for policy in (root / CPU / "cpufreq").glob("policy*"):
+        (policy / "scaling_governor").write_text("performance\n")
+        (policy / "energy_performance_available_preferences").write_text("performance \n")
+    assert names(root) == usual
+
+
 def test_a_setting_lasts_until_the_next_one_and_is_put_back_also_by_ctrl_c(root: Path) -> None:
     limit, governor = root / CPU / "cpufreq/policy0/scaling_max_freq", root / GOVERNOR
     before = (limit.read_text(), governor.read_text())

@@ -340,6 +340,57 @@ def test_an_epp_that_amd_pstate_moves_cannot_be_held_and_is_put_back_by_its_word
     assert reason is not None and "amd-pstate's dynamic EPP moves it" in reason
 
 
+@pytest.fixture
+def amd(node: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A node whose EPPs follow amd-pstate: under performance there is that one alone."""
+    put = Tree.put
+
+    def show(folder: Path) -> None:
+        performs = (folder / "scaling_governor").read_text().strip() == "performance"
+        offered = "performance" if performs else f"default performance {' '.join(VALUES['epp'])}"
+        (folder / "energy_performance_available_preferences").write_text(f"{offered} \n")
+        if performs:
+            (folder / "energy_performance_preference").write_text("performance\n")
+
+    def put_by_kernel(tree: Tree, path: str, value: str) -> Unavailable | None:
+        folder = node / path[1:].rpartition("/")[0]
+        if path.endswith("_preference"):
+            offered = (folder / "energy_performance_available_preferences").read_text()
+            if value not in offered.split():
+                return Unavailable(f"{path}: Device or resource busy")
+        failed = put(tree, path, value)
+        if path.endswith("scaling_governor"):
+            show(folder)
+        return failed
+
+    for cpu in ALL:
+        folder = node / CPU / f"cpufreq/policy{cpu}"
+        (folder / "scaling_driver").write_text("amd-pstate-epp\n")
+        (folder / "scaling_governor").write_text("performance\n")
+        show(folder)
+    monkeypatch.setattr(Tree, "put", put_by_kernel)
+    return node
+
+
+def test_an_epp_that_amd_pstate_hides_under_performance_is_possible(amd: Path) -> None:
+    before = all_settings(amd)
+    settings, cpufreq = node_settings(amd), read_cpufreq(amd)
+    wanted = settings_of(epp="power")
+    assert settings.impossible("powersave", wanted, ALL, cpufreq) is None
+    for governor in ("current", "performance"):
+        assert "under the governor performance" in str(settings.problem(governor, wanted, ALL))
+    for governor, value in (("powersave", "power"), ("performance", None), ("powersave", "power")):
+        asked = settings_of(epp=value) if value else AS_IT_IS
+        assert settings.apply(governor, asked, ALL) is None
+        shown = policy(amd, 3, "energy_performance_preference")
+        assert shown == (value or "performance")
+    # What it does not list under another governor, it does not have.
+    hidden = settings_of(epp="balance_performance")
+    assert "is not offered" in str(settings.problem("powersave", hidden, ALL))
+    put_back(settings)
+    assert all_settings(amd) == before
+
+
 @pytest.mark.parametrize("name", VALUES)
 def test_where_nobody_sets_settings_only_those_in_force_run(node: Path, name: str) -> None:
     before = all_settings(node)
