@@ -1,8 +1,9 @@
 """The energy performance preference (EPP) of pstate drivers.
 
 Under the governor performance it is always `performance`: intel_pstate and amd-pstate refuse
-others then (Linux Documentation/admin-guide/pm/intel_pstate.rst, "Energy vs Performance Hints", and
-drivers/cpufreq/amd-pstate.c, store_energy_performance_preference).
+others then in active mode (Linux Documentation/admin-guide/pm/intel_pstate.rst, "Energy vs
+Performance Hints", and drivers/cpufreq/amd-pstate.c, store_energy_performance_preference). With
+intel_pstate in passive mode no governor moves it (intel_pstate.c, function of the same name).
 """
 
 from __future__ import annotations
@@ -22,7 +23,14 @@ FILE = "energy_performance_preference"
 AVAILABLE = "energy_performance_available_preferences"
 
 _DYNAMIC = "dynamic"
+# intel_pstate in passive mode.
+_PASSIVE = "intel_cpufreq"
 _FIXED = f"the EPP is always {PERFORMANCE} under the governor {PERFORMANCE}"
+
+
+def follows_governor(driver: object) -> bool:
+    """Return whether a driver moves the EPP with the governor."""
+    return driver != _PASSIVE
 
 
 def read_offered(tree: Tree, folder: str) -> tuple[str, ...] | Unavailable:
@@ -61,8 +69,9 @@ class Epp(Setting):
                 return f"{driver} has no EPP on {cpus}: {offered.reason}"
             if value not in offered:
                 return f"the EPP {value} is not offered on {cpus} (but {' '.join(offered)})"
-        if now.asked("governor") == PERFORMANCE and value != PERFORMANCE:
-            return _FIXED
+            is_fixed = now.asked("governor") == PERFORMANCE and follows_governor(policy.driver)
+            if is_fixed and value != PERFORMANCE:
+                return _FIXED
         return now.cpufreq.reason or None
 
     def refused(self, now: Present, value: str) -> str | None:
@@ -71,7 +80,8 @@ class Epp(Setting):
             return problem
         if is_epp_locked(now.tree):
             return f"the EPP {value} cannot be held: {EPP_IS_DYNAMIC}"
-        governors = {policy.governor for policy in now.cpufreq.policies_of(now.cpus)}
+        policies = now.cpufreq.policies_of(now.cpus)
+        governors = {policy.governor for policy in policies if follows_governor(policy.driver)}
         is_fixed = now.asked("governor") is None and PERFORMANCE in governors
         return _FIXED if is_fixed and value != PERFORMANCE else None
 

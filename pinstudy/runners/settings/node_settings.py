@@ -51,6 +51,7 @@ from pinstudy.runners.settings.setting import NOBODY, Present, Setting, SettingF
 SLURM_REQUEST = "SLURM_CPU_FREQ_REQ"
 # The EPP of the firmware (Linux Documentation/admin-guide/pm/intel_pstate.rst).
 _DEFAULT_EPP = "default"
+_DRIVER = "scaling_driver"
 _UNSAVED = "settings are not changed, because they cannot be saved{}"
 
 
@@ -224,7 +225,9 @@ class FrequencyScaling:
                 continue
             if file.path in asked:
                 targets.append(SettingFile(file.path, asked[file.path]))
-            elif file.name == epp.FILE:
+            elif file.name == epp.FILE and epp.follows_governor(
+                self._tree.text(f"{file.folder}/{_DRIVER}")
+            ):
                 folder = f"{file.folder}/{governor.FILE}"
                 original, switched = values.get(folder), asked.get(folder)
                 if switched in (None, original) or PERFORMANCE not in (original, switched):

@@ -391,6 +391,33 @@ def test_an_epp_that_amd_pstate_hides_under_performance_is_possible(amd: Path) -
     assert all_settings(amd) == before
 
 
+def test_in_passive_mode_every_epp_is_possible_under_every_governor(node: Path) -> None:
+    for cpu in ALL:
+        folder = f"{CPU}/cpufreq/policy{cpu}"
+        write(node, f"{folder}/scaling_driver", "intel_cpufreq")
+        write(node, f"{folder}/scaling_available_governors", "performance powersave schedutil")
+        write(node, f"{folder}/scaling_governor", "schedutil")
+        write(node, f"{folder}/energy_performance_preference", "balance_power")
+    before = all_settings(node)
+    settings = node_settings(node)
+    for governor, asked, epp in (
+        ("performance", "power", "power"),
+        # What a case does not ask for is as it was before, as under every governor.
+        ("performance", "", "balance_power"),
+        ("schedutil", "power", "power"),
+    ):
+        wanted = settings_of(epp=asked) if asked else AS_IT_IS
+        assert settings.problem(governor, wanted, ALL) is None
+        assert settings.apply(governor, wanted, ALL) is None
+        shown = (
+            policy(node, 3, "scaling_governor"),
+            policy(node, 3, "energy_performance_preference"),
+        )
+        assert shown == (governor, epp)
+    put_back(settings)
+    assert all_settings(node) == before
+
+
 @pytest.mark.parametrize("name", VALUES)
 def test_where_nobody_sets_settings_only_those_in_force_run(node: Path, name: str) -> None:
     before = all_settings(node)
