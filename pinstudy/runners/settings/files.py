@@ -41,7 +41,11 @@ def read_scaling(tree: Tree, *, asks_limit: bool = False) -> tuple[SettingFile, 
     """
     folders = dict.fromkeys(policy_directories(tree).values())
     paths = [f"{folder}/{name}" for name in POLICY_FILES for folder in folders]
-    found = read_settings(tree, (*paths, *turbo.FILES))
+    paths += turbo.FILES
+    # Who may not write it cannot put it back, and is not refused turbo for that.
+    if tree.writable(turbo.MIN_PERFORMANCE):
+        paths.append(turbo.MIN_PERFORMANCE)
+    found = read_settings(tree, paths)
     if asks_limit or isinstance(found, Unavailable):
         return found
     return without_heat(tree, found)

@@ -16,11 +16,19 @@ from pathlib import Path
 
 from pinstudy.base.command import without_interruption
 from pinstudy.base.reading import Reading, Unavailable
-from pinstudy.configs.settings import CURRENT, GOVERNOR, KERNEL, SCHED_EXT, Settings, program_of
+from pinstudy.configs.settings import (
+    CURRENT,
+    GOVERNOR,
+    KERNEL,
+    ON,
+    SCHED_EXT,
+    Settings,
+    program_of,
+)
 from pinstudy.configs.site import GovernorRule, SchedulerRule, Site
 from pinstudy.runners.host.privileges import invoking_uid, may_be_root, write_problem
 from pinstudy.runners.host.tree import Tree
-from pinstudy.runners.node.cpufreq import Cpufreq, policy_directories, read_cpufreq
+from pinstudy.runners.node.cpufreq import NO_TURBO, Cpufreq, policy_directories, read_cpufreq
 from pinstudy.runners.node.scheduler import SCHED_EXT as SCHED_EXT_STATE
 from pinstudy.runners.node.scheduler import SCHED_EXT_NAME, read_loaded
 from pinstudy.runners.node.topology import Core, Topology, with_siblings
@@ -217,7 +225,7 @@ class FrequencyScaling:
             for setting, value in _asked(needed.wanted or {})
             for file in setting.files(needed, value)
         }
-        present = {*self._present(needed), *(path.rpartition("/")[0] for path in turbo.FILES)}
+        wanted, present = values | asked, self._present(needed)
         targets: list[SettingFile] = []
         to_reset: list[str] = []
         for file in before:
@@ -234,13 +242,23 @@ class FrequencyScaling:
                     targets.append(file)
                 elif switched != PERFORMANCE:
                     to_reset.append(file.path)
-            elif file.name == governor.FIXED_FILE:
-                # Under another governor than before the study there is none.
-                if f"{file.folder}/{governor.FILE}" not in asked:
-                    targets.append(file)
-            elif file.name == governor.FILE or self._was_asked(file):
+            elif self._is_as_before(file, wanted, asked):
                 targets.append(file)
         return targets, to_reset
+
+    def _is_as_before(
+        self, file: SettingFile, wanted: Mapping[str, str], asked: Mapping[str, str]
+    ) -> bool:
+        """Return whether a file for which a case does not ask is as before the study.
+
+        `wanted` is what all files are to have, if they are there.
+        """
+        if file.name == governor.FIXED_FILE:
+            # Under another governor than before the study there is none.
+            return f"{file.folder}/{governor.FILE}" not in asked
+        if file.path == turbo.MIN_PERFORMANCE and wanted.get(NO_TURBO) != turbo.TEXTS[NO_TURBO][ON]:
+            return False
+        return file.name == governor.FILE or self._was_asked(file)
 
     def _was_asked(self, file: SettingFile) -> bool:
         setting = owner_of(file.path)
@@ -253,13 +271,17 @@ class FrequencyScaling:
             # Policies that the case does not need may have gone offline in the meantime.
             present = self._present(needed)
             for path, problem in problems.items():
-                if path.rpartition("/")[0] in present or path in turbo.FILES:
+                if path.rpartition("/")[0] in present:
                     return f"{_words(path, needed)} could not be set: {problem}"
         return self._reset_epp(needed.asked(governor.Governor.name) or "", to_reset)
 
     def _present(self, needed: Present) -> set[str]:
-        """Return the directories of policies with a CPU online now, and those that a case needs."""
-        return set(policy_directories(self._tree).values()).union(needed.directories)
+        """Return the directories of what may change now.
+
+        These are the policies with a CPU online, or that a case needs, and those of all CPUs.
+        """
+        of_node = (path.rpartition("/")[0] for path in turbo.FILES)
+        return {*policy_directories(self._tree).values(), *needed.directories, *of_node}
 
     def _reset_epp(self, wanted: str, paths: Sequence[str]) -> str | None:
         """Replace the EPP that some drivers leave behind after the governor `performance`.

@@ -4,6 +4,9 @@ intel_pstate has one file for the node, which holds 1 for off; other drivers hav
 for on, and newer kernels one for each policy beside it (Linux
 Documentation/admin-guide/pm/intel_pstate.rst, cpufreq.rst "The boost file in sysfs",
 amd-pstate.rst; pinstudy/runners/node/cpufreq.py, policy_boosts).
+
+intel_pstate lowers its lower limit of performance to what is possible without turbo, and leaves it
+there when turbo is on again (drivers/cpufreq/intel_pstate.c, store_no_turbo): it is put back after.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ from pinstudy.base.reading import Unavailable
 from pinstudy.configs.settings import OFF, ON
 from pinstudy.runners.node.cpufreq import (
     BOOST,
+    CPUS,
     NO_TURBO,
     POLICIES,
     policy_boosts,
@@ -26,6 +30,8 @@ from pinstudy.runners.settings.setting import WHOLE_NUMBER, Present, Setting, Se
 
 FILE = "boost"
 FILES = (NO_TURBO, BOOST)
+# In percent of the highest performance with turbo.
+MIN_PERFORMANCE = f"{CPUS}/intel_pstate/min_perf_pct"
 # Each of the node's files, with its texts for on and off.
 TEXTS = {NO_TURBO: {ON: "0", OFF: "1"}, BOOST: {ON: "1", OFF: "0"}}
 MISSING = f"turbo cannot be switched here: {' and '.join(FILES)} are missing"
@@ -37,7 +43,9 @@ class Turbo(Setting):
     name = "turbo"
     title = "turbo"
     paths = re.compile(
-        rf"{POLICIES}/policy[0-9]{{1,5}}/{FILE}|{re.escape(NO_TURBO)}|{re.escape(BOOST)}", re.ASCII
+        rf"{POLICIES}/policy[0-9]{{1,5}}/{FILE}|"
+        + "|".join(map(re.escape, (*FILES, MIN_PERFORMANCE))),
+        re.ASCII,
     )
     texts = WHOLE_NUMBER
     scaling = True

@@ -33,7 +33,8 @@ class Kernel:
     """The rules of Linux drivers/cpufreq: cpufreq.c, cpufreq_cooling.c, intel_pstate.c (6.10).
 
     What is written to `scaling_max_freq` is a request, which stays; the lowest of it, the limit of
-    heat and the hardware's own is shown. The hardware's follows turbo, unless `old`.
+    heat and the hardware's own is shown. The hardware's follows turbo, unless `old`. Turning turbo
+    off lowers `min_perf_pct`.
     """
 
     def __init__(self, root: Path, *, old: bool = False) -> None:
@@ -66,6 +67,9 @@ class Kernel:
     def took(self, path: str, value: str) -> None:
         if path.endswith("scaling_max_freq"):
             self.requests[int(path.split("/")[-2].removeprefix("policy"))] = int(value)
+        lower = self.root / MIN_PERFORMANCE
+        if path.endswith("no_turbo") and value == "1" and lower.exists():
+            lower.write_text(f"{min(int(lower.read_text()), BASE * 100 // TURBO)}\n")
         self.show()
 
     @property
@@ -207,3 +211,23 @@ def test_a_limit_that_needs_turbo_is_possible_with_turbo_alone(kernel: Kernel) -
     assert kernel.shown == {"2800000"}
     apply(settings, turbo="on", max_frequency="highest", min_frequency="2.4 GHz")
     put_back(settings)
+
+
+MIN_PERFORMANCE = f"{CPU}/intel_pstate/min_perf_pct"
+
+
+@pytest.mark.parametrize("last", ["off", "on"])
+def test_the_lower_limit_that_turbo_off_squashes_comes_back_with_turbo(
+    kernel: Kernel, last: str
+) -> None:
+    """100 % is 3 GHz, so that 66 % are possible without turbo."""
+    write(kernel.root, MIN_PERFORMANCE, 80)
+    settings = switch_of(kernel)
+    for turbo in ("off", "on", last):
+        apply(settings, turbo=turbo)
+        assert text(kernel.root, MIN_PERFORMANCE) == ("80" if turbo == "on" else "66")
+    apply(settings)
+    assert text(kernel.root, MIN_PERFORMANCE) == "80"
+    apply(settings, turbo=last)
+    put_back(settings)
+    assert text(kernel.root, MIN_PERFORMANCE) == "80"
