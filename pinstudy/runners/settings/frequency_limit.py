@@ -6,7 +6,7 @@ import re
 from typing import ClassVar
 
 from pinstudy.base.cpulist import cpulists_by_value, format_cpulist
-from pinstudy.base.reading import Unavailable
+from pinstudy.base.reading import Unavailable, known
 from pinstudy.configs.settings import (
     BASE,
     HIGHEST,
@@ -24,6 +24,8 @@ from pinstudy.runners.settings.setting import WHOLE_NUMBER, Present, Setting, Se
 _NO_LIMIT_KHZ = str(2**31 - 1)
 # What the words of a study stand for on each policy.
 _FILES = {HIGHEST: "cpuinfo_max_freq", BASE: "base_frequency", LOWEST: "cpuinfo_min_freq"}
+# Those that a driver with a table of frequencies has.
+_TABLES = ("scaling_available_frequencies", "scaling_boost_frequencies")
 
 
 class FrequencyLimit(Setting):
@@ -68,6 +70,12 @@ class FrequencyLimit(Setting):
                 return (
                     f"{self.title} cannot be {value} on CPUs {format_cpulist(policy.cpus)}, which "
                     f"run at {shown_frequency(lowest)} to {shown_frequency(highest)}"
+                )
+            if near := _nearest(now.tree, folder, wanted[folder]):
+                offered = " and ".join(map(shown_frequency, near))
+                return (
+                    f"{self.title} cannot be {value} on CPUs {format_cpulist(policy.cpus)}: next "
+                    f"to it {policy.driver or 'the driver'} offers {offered}"
                 )
         return self._crossed(now)
 
@@ -115,6 +123,20 @@ class FrequencyLimit(Setting):
                 return found
             limits[folder] = found
         return limits
+
+
+def _nearest(tree: Tree, folder: str, khz: int) -> list[int]:
+    """Return the offered frequencies below and above one that a policy does not offer, in kHz.
+
+    None where it is offered, or all are. The kernel replaces a limit between those of a driver's
+    table (Linux drivers/cpufreq/cpufreq.c, cpufreq_set_policy).
+    """
+    texts = (known(tree.text(f"{folder}/{file}")) or "" for file in _TABLES)
+    table = {int(text) for text in " ".join(texts).split() if text.isdecimal()}
+    if khz in table:
+        return []
+    below, above = ([end for end in table if end < khz], [end for end in table if end > khz])
+    return [*sorted(below)[-1:], *sorted(above)[:1]]
 
 
 def _khz(tree: Tree, file: SettingFile) -> str:

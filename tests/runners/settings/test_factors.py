@@ -340,6 +340,37 @@ def test_an_epp_that_amd_pstate_moves_cannot_be_held_and_is_put_back_by_its_word
     assert reason is not None and "amd-pstate's dynamic EPP moves it" in reason
 
 
+@pytest.mark.parametrize(
+    ("asked", "near"),
+    [
+        ({"max_frequency": "1.9 GHz"}, "1.8 GHz and 2.4 GHz"),
+        ({"min_frequency": "2.3 GHz"}, "1.8 GHz and 2.4 GHz"),
+        ({"max_frequency": "4 GHz"}, "2.4 GHz and 4.4 GHz"),
+        ({"max_frequency": "2.4 GHz", "min_frequency": "lowest"}, ""),
+        ({"max_frequency": "highest"}, ""),
+    ],
+)
+def test_a_driver_with_a_table_has_its_frequencies_alone(
+    node: Path, asked: dict[str, str], near: str
+) -> None:
+    for cpu in ECORES:
+        folder = f"{CPU}/cpufreq/policy{cpu}"
+        write(node, f"{folder}/scaling_driver", "acpi-cpufreq")
+        write(node, f"{folder}/scaling_available_frequencies", "2400000 1800000 800000 ")
+        write(node, f"{folder}/scaling_boost_frequencies", "4400000 ")
+    settings = node_settings(node)
+    wanted, cpufreq = settings_of(**asked), read_cpufreq(node)
+    reason = settings.impossible("current", wanted, ECORES, cpufreq)
+    if not near:
+        assert reason is None
+        return
+    assert reason is not None and reason.endswith(
+        f"on CPUs 8: next to it acpi-cpufreq offers {near}"
+    )
+    assert settings.apply("current", wanted, ECORES) == reason
+    assert settings.restore() is None
+
+
 @pytest.fixture
 def amd(node: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A node whose EPPs follow amd-pstate: under performance there is that one alone."""
