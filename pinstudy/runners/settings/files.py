@@ -41,7 +41,7 @@ def read_scaling(tree: Tree, *, asks_limit: bool = False) -> tuple[SettingFile, 
     """
     folders = dict.fromkeys(policy_directories(tree).values())
     paths = [f"{folder}/{name}" for name in POLICY_FILES for folder in folders]
-    paths += turbo.FILES
+    paths += (*governor.tuning_files(tree, folders), *turbo.FILES)
     # Who may not write it cannot put it back, and is not refused turbo for that.
     if tree.writable(turbo.MIN_PERFORMANCE):
         paths.append(turbo.MIN_PERFORMANCE)

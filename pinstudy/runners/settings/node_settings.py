@@ -229,7 +229,7 @@ class FrequencyScaling:
         targets: list[SettingFile] = []
         to_reset: list[str] = []
         for file in before:
-            if file.folder not in present or turbo.follows_node(file, asked):
+            if _owner_folder(file) not in present or turbo.follows_node(file, asked):
                 continue
             if file.path in asked:
                 targets.append(SettingFile(file.path, asked[file.path]))
@@ -256,6 +256,11 @@ class FrequencyScaling:
         if file.name == governor.FIXED_FILE:
             # Under another governor than before the study there is none.
             return f"{file.folder}/{governor.FILE}" not in asked
+        if tuning := governor.tuned(file):
+            folder, name = tuning
+            if own := wanted.get(f"{folder}/{governor.FILE}"):
+                return own == name
+            return any(path.endswith(governor.FILE) and wanted[path] == name for path in wanted)
         if file.path == turbo.MIN_PERFORMANCE and wanted.get(NO_TURBO) != turbo.TEXTS[NO_TURBO][ON]:
             return False
         return file.name == governor.FILE or self._was_asked(file)
@@ -270,9 +275,10 @@ class FrequencyScaling:
         if problems:
             # Policies that the case does not need may have gone offline in the meantime.
             present = self._present(needed)
-            for path, problem in problems.items():
-                if path.rpartition("/")[0] in present:
-                    return f"{_words(path, needed)} could not be set: {problem}"
+            for file in targets:
+                if file.path in problems and _owner_folder(file) in present:
+                    words = _words(file.path, needed)
+                    return f"{words} could not be set: {problems[file.path]}"
         return self._reset_epp(needed.asked(governor.Governor.name) or "", to_reset)
 
     def _present(self, needed: Present) -> set[str]:
@@ -308,6 +314,12 @@ def _not_in_force(asked: Iterable[tuple[Setting, str]], now: Present) -> str | N
     """Return why the first setting that is not in force is not, or None."""
     problems = (setting.problem(now, value) for setting, value in asked)
     return next(filter(None, problems), None)
+
+
+def _owner_folder(file: SettingFile) -> str:
+    """Return the directory of the policy that a file is about, or of what all policies share."""
+    tuning = governor.tuned(file)
+    return tuning[0] if tuning else file.folder
 
 
 def _words(path: str, now: Present) -> str:

@@ -26,6 +26,7 @@ SETTINGS: tuple[Setting, ...] = (
     CacheAware(),
     PackagePowerLimit(),
     governor.Governor(),
+    governor.Tuning(),
     epp.Epp(),
     MaxFrequency(),
     MinFrequency(),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Mapping
@@ -15,6 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pinstudy.base.reading import Unavailable
 from pinstudy.configs.site import GovernorRule
 from pinstudy.runners.host.tree import Tree
 from pinstudy.runners.node.discovery import read_topology
@@ -228,6 +230,93 @@ def test_the_clock_of_userspace_comes_back_after_that_governor_and_the_limits(no
         switch_back()
         assert text(node, clock) == "1200000"
         assert in_force(node)["userspace"] == [0]
+
+
+DEFAULTS = {
+    "ondemand": {"up_threshold": "95", "io_is_busy": "0"},
+    "conservative": {"up_threshold": "80"},
+}
+
+
+@pytest.fixture(params=[False, True], ids=["together", "each"])
+def tunable(
+    request: pytest.FixtureRequest, node: Path, monkeypatch: pytest.MonkeyPatch
+) -> tuple[Path, str]:
+    """A node whose governors forget their tuning as in Linux drivers/cpufreq/cpufreq_governor.c.
+
+    With what tunes CPU 0's governor; policies have theirs together, or each its own.
+    """
+    put = Tree.put
+    kernel: dict[str, str] = {}
+
+    def follow() -> None:
+        governors = {f"policy{cpu}": text(node, f"{POLICIES}/policy{cpu}/{FILE}") for cpu in ALL}
+        folders = (
+            governors.items() if request.param else {("", name) for name in governors.values()}
+        )
+        wanted = {f"{policy}/{name}": name for policy, name in folders if name in DEFAULTS}
+        for gone in kernel.keys() - wanted:
+            shutil.rmtree(node / POLICIES / gone.lstrip("/"))
+        for new in wanted.keys() - kernel:
+            for file, value in DEFAULTS[wanted[new]].items():
+                write(node, f"{POLICIES}/{new.lstrip('/')}/{file}", value)
+        kernel.clear()
+        kernel.update(wanted)
+
+    def put_by_kernel(tree: Tree, path: str, value: str) -> Unavailable | None:
+        failed = put(tree, path, value)
+        follow()
+        return failed
+
+    for cpu in ALL:
+        write(node, f"{POLICIES}/policy{cpu}/{FILE}", "ondemand")
+        offered = "conservative ondemand performance"
+        write(node, f"{POLICIES}/policy{cpu}/scaling_available_governors", offered)
+    follow()
+    monkeypatch.setattr(Tree, "put", put_by_kernel)
+    return node, f"{POLICIES}/{'policy0/' if request.param else ''}ondemand"
+
+
+FILE = "scaling_governor"
+
+
+def test_a_governor_that_comes_back_is_tuned_as_before_in_each_case(
+    tunable: tuple[Path, str],
+) -> None:
+    node, folder = tunable
+    write(node, f"{folder}/up_threshold", 60)
+    write(node, f"{folder}/io_is_busy", 1)
+    governors = switch_of(node)
+    for governor in ("performance", "ondemand", "conservative", "ondemand"):
+        assert governors.apply(governor, ALL) is None
+        assert (node / folder).exists() == (governor == "ondemand")
+        if governor == "ondemand":
+            assert text(node, f"{folder}/up_threshold") == "60"
+            assert text(node, f"{folder}/io_is_busy") == "1"
+    assert governors.apply("performance", ALL) is None
+    # CPUs that a case does not use have the governor of before, and its tuning.
+    assert governors.apply("conservative", ALL[1:]) is None
+    assert text(node, f"{folder}/up_threshold") == "60"
+    assert governors.apply("performance", ALL) is None
+    put_back(governors)
+    assert text(node, f"{folder}/up_threshold") == "60"
+    assert in_force(node) == {"ondemand": list(ALL)}
+
+
+def test_what_tunes_a_governor_and_may_not_be_written_is_no_reason(
+    tunable: tuple[Path, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    node, folder = tunable
+    writable = Tree.writable
+    monkeypatch.setattr(
+        Tree, "writable", lambda tree, path: "ondemand" not in path and writable(tree, path)
+    )
+    governors = switch_of(node)
+    assert governors.apply("performance", ALL) is None
+    saved = governors.journal.read()
+    assert saved is not None and not any("ondemand" in file.path for file in saved.settings)
+    put_back(governors)
+    assert text(node, f"{folder}/up_threshold") == "95"
 
 
 @pytest.mark.parametrize("name", ["scaling_governor", "energy_performance_preference"])
