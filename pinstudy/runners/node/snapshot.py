@@ -19,8 +19,10 @@ from fnmatch import fnmatchcase
 from functools import cached_property
 from pathlib import Path
 
+from pinstudy.base.cpulist import format_cpulist
 from pinstudy.base.errors import UserError
 from pinstudy.base.reading import Unavailable, known
+from pinstudy.runners.host.control_groups import GROUPS, OWN_GROUPS, read_partitions
 from pinstudy.runners.host.tree import TEXT_LIMIT, Tree
 from pinstudy.runners.node import cpuinfo, facts, scheduler
 from pinstudy.runners.node.core_kinds.pmus import EVENT_SOURCES
@@ -176,6 +178,7 @@ def take_snapshot(root: Path, with_names: bool = False) -> Snapshot:
             for name in _names(tree, directory, names.split()):
                 _take(tree, f"{directory}/{name}", snapshot)
     _take_cpuid(tree, snapshot)
+    _add_partitions(tree, snapshot)
     if with_names:
         _take(tree, _HOST_NAME, snapshot)
     return snapshot
@@ -233,6 +236,20 @@ def _take(tree: Tree, path: str, snapshot: Snapshot) -> None:
     if kept != text:
         snapshot.removed[path] = hidden
     snapshot.add(path, kept.encode())
+
+
+def _add_partitions(tree: Tree, snapshot: Snapshot) -> None:
+    """Add the valid cpuset partitions, in groups of neutral names: real ones tell who uses them."""
+    for number, partition in enumerate(read_partitions(tree)):
+        name = f"partition{number:03}"
+        texts = {
+            f"{GROUPS}/{name}/cpuset.cpus.partition": partition.type,
+            f"{GROUPS}/{name}/cpuset.cpus.effective": format_cpulist(partition.cpus),
+        }
+        if partition.own:
+            texts[OWN_GROUPS] = f"0::/{name}"
+        for path, text in texts.items():
+            snapshot.add(path, f"{text}\n".encode())
 
 
 def _take_cpuid(tree: Tree, snapshot: Snapshot) -> None:

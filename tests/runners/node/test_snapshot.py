@@ -24,7 +24,7 @@ from tests.runners.meter_trees import ina226, zones
 from tests.runners.powercap_trees import INTEL_CLIENT
 from tests.support.machines import intel_hybrid, l2, l3
 from tests.support.power_supplies import SUPPLIES, add_supply, unplug
-from tests.support.trees import CPU, RECORDINGS, build_tree, singles, spoilt, write
+from tests.support.trees import CPU, RECORDINGS, Machine, build_tree, singles, spoilt, write
 
 RECORDED = [path.name.partition(".")[0] for path in RECORDINGS.glob("*.tar.xz")]
 SMALL = intel_hybrid(
@@ -293,3 +293,29 @@ def test_whatever_the_files_hold_the_snapshot_reads_as_they_do(
     with spoilt(contents):
         copy = unpack(take_snapshot(root).data, tmp_path_factory.mktemp("copy"))
         assert_same_node(root, copy)
+
+
+@pytest.mark.parametrize(
+    ("own", "of_others"),
+    [("/", {4, 5, 7}), (f"/{SECRET}.slice/job", {7}), ("/user.slice", {4, 5, 7})],
+)
+def test_cpuset_partitions_are_kept_without_their_names(
+    tmp_path: Path, own: str, of_others: set[int]
+) -> None:
+    root = build_tree(tmp_path, Machine(singles("0-7")))
+    write(root, "proc/self/cgroup", f"0::{own}")
+    groups = (
+        (f"{SECRET}.slice", "root", "4-5"),
+        ("a", "isolated", "7"),
+        ("user.slice", "member", "0"),
+    )
+    for name, kind, cpus in groups:
+        write(root, f"sys/fs/cgroup/{name}/cpuset.cpus.partition", kind)
+        write(root, f"sys/fs/cgroup/{name}/cpuset.cpus.effective", cpus)
+    data = take_snapshot(root).data
+    copy = unpack(data, tmp_path / "copy")
+    found = open_node(copy)
+    assert topology_json(found.topology) == topology_json(open_node(root).topology)
+    assert set(range(8)) - set(found.topology.allowed) == of_others
+    assert found.facts["cpuset_partitions"] == {"root": "4-5", "isolated": "7"}
+    assert SECRET not in str(contents(data))
