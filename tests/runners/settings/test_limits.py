@@ -11,9 +11,11 @@ from pinstudy.configs.settings import settings_of
 from pinstudy.runners.host.tree import Tree
 from pinstudy.runners.node.cpufreq import read_cpufreq
 from pinstudy.runners.node.discovery import read_topology
+from pinstudy.runners.settings.files import without_heat
 from pinstudy.runners.settings.journal import TUNE, Journal, state_folder
 from pinstudy.runners.settings.node_settings import NodeSettings
 from pinstudy.runners.settings.recovery import restore
+from pinstudy.runners.settings.setting import SettingFile
 from pinstudy.runners.settings.tune import changes_of, tune
 from tests.runners.settings.conftest import NODE
 from tests.runners.settings.factors import NO_TURBO, put_back, text
@@ -107,6 +109,12 @@ def test_what_heat_has_lowered_before_a_study_is_nobodys_limit(kernel: Kernel) -
     put_back(settings)
     assert set(kernel.requests.values()) == {NOBODY}
     assert kernel.shown == {str(TURBO)}
+    # What root's part reads of a policy beside the paths that it is asked to save.
+    kernel.heat(1_400_000)
+    names = ("scaling_max_freq", "scaling_min_freq")
+    files = [SettingFile(f"/{policy(0, name)}", "400000") for name in names]
+    assert without_heat(Tree(kernel.root), files) == (files[1],)
+    assert without_heat(Tree(kernel.root), files, [files[0].path]) == tuple(files)
     # And before tuning.
     kernel.heat(1_400_000)
     tune(kernel.root, changes_of(Tree(kernel.root), None, None))
@@ -146,7 +154,6 @@ def test_while_cpus_are_hot_each_case_still_asks_for_its_own_limit(kernel: Kerne
     for asked, khz in (("1.8 GHz", 1_800_000), ("1.2 GHz", 1_200_000), ("1.8 GHz", 1_800_000)):
         apply(settings, max_frequency=asked)
         assert set(kernel.requests.values()) == {khz}
-    # Whoever may not write has no limit, however low the one in force is.
     settings.restore()
 
 
