@@ -194,6 +194,13 @@ class RaceAgenda(Agenda):
         first = next((planned.block for planned in pending if planned.block > 0), 0)
         return [planned for planned in pending if planned.block <= first]
 
+    def at_most_s(self, ahead: Forecast) -> float | None:
+        """Return how many seconds the race may take: all that are left where time alone limits it.
+
+        How many runs there will be is not known then: faster cases make more of them.
+        """
+        return self.history.within_limit_s(None if self._rule.timed else ahead.pending_s)
+
     @property
     def done(self) -> int:
         """How many runs were made, warm-up runs included."""

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pinstudy.base.errors import StudyError
-from pinstudy.configs.repetitions import Decide, Race, looks_of
+from pinstudy.configs.repetitions import ANY, Decide, Race, looks_of
 from pinstudy.runners.plan.case import SkippedCase
 from pinstudy.runners.plan.plan import Plan
 from pinstudy.runners.plan.runs import PlannedRun
@@ -304,6 +304,16 @@ def test_wherever_it_stands_what_is_left_is_within_what_was_expected(seed: int, 
     records = world.made((), cut)
     left = len(world.made(records)) - len(records)
     assert len(minimum(world.race(records))) <= left <= len(list(world.race(records).pending()))
+
+
+def test_a_race_against_time_may_take_all_that_is_left() -> None:
+    world = racing(1, time_budget_s=60.0, runs=ANY)
+    records = world.made(at_most=12)
+    for made in range(len(records)):
+        agenda = world.race(records[:made])
+        spent_s = sum(OVERHEAD_S + record["elapsed_s"] for record in records[:made])
+        ahead = agenda.forecast(agenda.pending())
+        assert agenda.at_most_s(ahead) == pytest.approx(60.0 - spent_s)
 
 
 def test_a_case_that_cannot_run_now_is_out_and_races_once_it_can() -> None:
