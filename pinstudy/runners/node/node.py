@@ -46,6 +46,8 @@ _UNCHANGED = (
 )
 # As a field of the state, and as a setting that a case asks for.
 _MOVED_BY_ITSELF = frozenset({"max_khz", "max_frequency"})
+# No lower limit is in force above the upper one.
+_MOVED_BY_HEAT = _MOVED_BY_ITSELF | {"min_khz", "min_frequency"}
 
 
 @dataclass(frozen=True)
@@ -171,14 +173,17 @@ def state_changes(
 ) -> str:
     """Return in words which settings differ between two states; empty when none do.
 
-    While the kernel has `cooled` CPUs, it has moved their highest frequency itself (Linux
+    While the kernel has `cooled` CPUs, it has moved their limits of frequency itself (Linux
     drivers/thermal/cpufreq_cooling.c): that alone is heat, as the run's throttling tells, and no
     setting. A slow run would else be lost for being slow. Nor is it one where nobody limits CPUs
     and the firmware has moved the hardware's own limit.
     """
     names = _differing(_UNCHANGED, before, after)
-    moves = cooled or (is_unlimited(before) and is_unlimited(after))
-    by_itself = _MOVED_BY_ITSELF if moves else frozenset()
+    by_itself: frozenset[str] = frozenset()
+    if cooled:
+        by_itself = _MOVED_BY_HEAT
+    elif is_unlimited(before) and is_unlimited(after):
+        by_itself = _MOVED_BY_ITSELF
     if by_itself.issuperset(names):
         # What a case asks for, and no other field tells.
         before, after = (state.get("settings_read", {}) for state in (before, after))

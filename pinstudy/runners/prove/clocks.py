@@ -33,7 +33,7 @@ from pinstudy.runners.prove.proof import Instrument
 from pinstudy.runners.records.instruments import Finding
 from pinstudy.runners.settings import epp, governor
 from pinstudy.runners.settings.files import put_in_force, read_scaling, unwritable_file
-from pinstudy.runners.settings.frequency_limit import MaxFrequency
+from pinstudy.runners.settings.frequency_limit import FREQUENCY_LIMITS, MaxFrequency
 from pinstudy.runners.settings.governor import PERFORMANCE
 from pinstudy.runners.settings.node_settings import SLURM_REQUEST
 from pinstudy.runners.settings.recovery import Saved
@@ -88,7 +88,7 @@ def journaled(node: Node) -> Iterator[Callable[[Sequence[SettingFile]], str]]:
     settings cannot be saved or, afterwards, not be put back.
     """
     tree = node.tree
-    before = read_scaling(tree, asks_limit=True)
+    before = read_scaling(tree, [limit.name for limit in FREQUENCY_LIMITS])
     saved = Saved(node.root)
     if isinstance(before, Unavailable):
         yield lambda _: f"settings are not changed, because they cannot be saved: {before.reason}"

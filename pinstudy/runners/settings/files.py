@@ -22,7 +22,7 @@ from pinstudy.runners.host.privileges import rights_of
 from pinstudy.runners.host.tree import Tree
 from pinstudy.runners.node.cpufreq import CPUS, is_cooled, policy_directories
 from pinstudy.runners.settings import epp, governor, turbo
-from pinstudy.runners.settings.frequency_limit import MaxFrequency
+from pinstudy.runners.settings.frequency_limit import FREQUENCY_LIMITS, MaxFrequency
 from pinstudy.runners.settings.registry import POLICY_FILES, is_valid, owner_of
 from pinstudy.runners.settings.sched_ext import SchedExt, await_loaded, scheduler_of
 from pinstudy.runners.settings.setting import SettingFile
@@ -33,11 +33,11 @@ _PASSES = 3
 COMMAND_LIMIT_S = 60.0
 
 
-def read_scaling(tree: Tree, *, asks_limit: bool = False) -> tuple[SettingFile, ...] | Unavailable:
+def read_scaling(tree: Tree, asked: Collection[str] = ()) -> tuple[SettingFile, ...] | Unavailable:
     """Return all settings of frequency scaling, in the order in which they are put back.
 
     `Unavailable` when an existing file cannot be read: it could not be put back either. A limit
-    that heat has lowered is left out, unless a study asks for that limit (`asks_limit`).
+    that heat has lowered is left out, unless it is of those settings that are `asked` for by name.
     """
     folders = dict.fromkeys(policy_directories(tree).values())
     paths = [f"{folder}/{name}" for name in POLICY_FILES for folder in folders]
@@ -46,9 +46,10 @@ def read_scaling(tree: Tree, *, asks_limit: bool = False) -> tuple[SettingFile, 
     if tree.writable(turbo.MIN_PERFORMANCE):
         paths.append(turbo.MIN_PERFORMANCE)
     found = read_settings(tree, paths)
-    if asks_limit or isinstance(found, Unavailable):
+    if isinstance(found, Unavailable):
         return found
-    return without_heat(tree, found)
+    names = {limit.file for limit in FREQUENCY_LIMITS if limit.name in asked}
+    return without_heat(tree, found, [file.path for file in found if file.name in names])
 
 
 def without_heat(
@@ -58,10 +59,14 @@ def without_heat(
 
     Those at the paths `asked` stay.
     """
+    upper = {file.folder: file.value for file in settings if file.name == MaxFrequency.file}
     lowered = {
         file.path
         for file in settings
-        if file.name == MaxFrequency.file and file.value != HIGHEST and file.path not in asked
+        if file.path not in asked
+        and file.name in {limit.file for limit in FREQUENCY_LIMITS}
+        # The kernel shows no lower limit above the upper one.
+        and file.value == upper.get(file.folder) != HIGHEST
     }
     if not lowered or not is_cooled(tree):
         return tuple(settings)

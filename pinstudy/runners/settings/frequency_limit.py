@@ -71,7 +71,7 @@ class FrequencyLimit(Setting):
                     f"{self.title} cannot be {value} on CPUs {format_cpulist(policy.cpus)}, which "
                     f"run at {shown_frequency(lowest)} to {shown_frequency(highest)}"
                 )
-            if near := _nearest(now.tree, folder, wanted[folder]):
+            if value != HIGHEST and (near := _nearest(now.tree, folder, wanted[folder])):
                 offered = " and ".join(map(shown_frequency, near))
                 return (
                     f"{self.title} cannot be {value} on CPUs {format_cpulist(policy.cpus)}: next "
@@ -94,7 +94,13 @@ class FrequencyLimit(Setting):
         ]
 
     def holds(self, tree: Tree, file: SettingFile) -> bool:
-        return str(tree.natural(file.path)) == _khz(tree, file)
+        """Return whether the limit is in force, or the end of a table beyond which it is.
+
+        acpi-cpufreq's `cpuinfo_max_freq` has boost, which its table lacks.
+        """
+        found = tree.natural(file.path)
+        at_end = file.value == HIGHEST and found == max(_table(tree, file.folder), default=None)
+        return at_end or str(found) == _khz(tree, file)
 
     def written(self, tree: Tree, file: SettingFile) -> str:
         return _khz(tree, file)
@@ -131,12 +137,17 @@ def _nearest(tree: Tree, folder: str, khz: int) -> list[int]:
     None where it is offered, or all are. The kernel replaces a limit between those of a driver's
     table (Linux drivers/cpufreq/cpufreq.c, cpufreq_set_policy).
     """
-    texts = (known(tree.text(f"{folder}/{file}")) or "" for file in _TABLES)
-    table = {int(text) for text in " ".join(texts).split() if text.isdecimal()}
+    table = _table(tree, folder)
     if khz in table:
         return []
     below, above = ([end for end in table if end < khz], [end for end in table if end > khz])
     return [*sorted(below)[-1:], *sorted(above)[:1]]
+
+
+def _table(tree: Tree, folder: str) -> set[int]:
+    """Return the frequencies that a policy's driver offers, in kHz; none where it offers all."""
+    texts = (known(tree.text(f"{folder}/{file}")) or "" for file in _TABLES)
+    return {int(text) for text in " ".join(texts).split() if text.isdecimal()}
 
 
 def _khz(tree: Tree, file: SettingFile) -> str:
@@ -169,12 +180,19 @@ class MaxFrequency(FrequencyLimit):
         return HIGHEST if _is_none(tree, path.rpartition("/")[0], found) else str(found)
 
     def is_settled(self, tree: Tree, file: SettingFile) -> bool:
-        """Return whether the file shows the limit itself: a lower one may be anybody's."""
+        """Return whether the file shows the limit itself: a lower one may be anybody's.
+
+        While turbo is off, no limit and one that only turbo exceeds look the same.
+        """
+        hidden = file.value == HIGHEST and read_turbo(tree) is False
+        return not hidden and self._is_shown(tree, file)
+
+    def _is_shown(self, tree: Tree, file: SettingFile) -> bool:
         return super().holds(tree, file) or self.text(tree, file.path) == file.value
 
     def holds(self, tree: Tree, file: SettingFile) -> bool:
         """Return whether the limit is in force, or the lower one without turbo or by heat."""
-        if self.is_settled(tree, file):
+        if self._is_shown(tree, file):
             return True
         found, khz = tree.natural(file.path), _khz(tree, file)
         if not isinstance(found, int) or not khz.isdecimal() or found >= int(khz):
@@ -193,7 +211,7 @@ def _is_none(tree: Tree, folder: str, khz: int) -> bool:
 
     Before Linux 6.10, intel_pstate shows that end with turbo, in whatever state turbo is.
     """
-    if khz == tree.natural(f"{folder}/{_FILES[HIGHEST]}"):
+    if khz in (tree.natural(f"{folder}/{_FILES[HIGHEST]}"), max(_table(tree, folder), default=-1)):
         return True
     if read_turbo(tree) is not False:
         return False
@@ -202,9 +220,24 @@ def _is_none(tree: Tree, folder: str, khz: int) -> bool:
 
 
 class MinFrequency(FrequencyLimit):
-    """The lowest frequency of each policy."""
+    """The lowest frequency of each policy; the kernel shows none above the upper limit in force."""
 
     name = "min_frequency"
     title = "the lowest frequency"
     file = "scaling_min_freq"
     paths = re.compile(rf"{POLICIES}/policy[0-9]{{1,5}}/{file}", re.ASCII)
+
+    def is_settled(self, tree: Tree, file: SettingFile) -> bool:
+        return super().holds(tree, file)
+
+    def holds(self, tree: Tree, file: SettingFile) -> bool:
+        """Return whether the limit is in force, or as high as heat lets the upper one be."""
+        if super().holds(tree, file):
+            return True
+        found, khz = tree.natural(file.path), _khz(tree, file)
+        is_lower = isinstance(found, int) and khz.isdecimal() and found < int(khz)
+        upper = tree.natural(f"{file.folder}/{MaxFrequency.file}")
+        return is_lower and found == upper and is_cooled(tree)
+
+
+FREQUENCY_LIMITS = (MaxFrequency, MinFrequency)

@@ -42,7 +42,7 @@ from pinstudy.runners.settings.files import (
     scheduler_command_problem,
     unwritable_file,
 )
-from pinstudy.runners.settings.frequency_limit import MaxFrequency
+from pinstudy.runners.settings.frequency_limit import FREQUENCY_LIMITS
 from pinstudy.runners.settings.governor import PERFORMANCE
 from pinstudy.runners.settings.recovery import Restored, Saved
 from pinstudy.runners.settings.registry import FACTORS, SCALING, SETTINGS, ordered, owner_of
@@ -60,6 +60,8 @@ SLURM_REQUEST = "SLURM_CPU_FREQ_REQ"
 # The EPP of the firmware (Linux Documentation/admin-guide/pm/intel_pstate.rst).
 _DEFAULT_EPP = "default"
 _DRIVER = "scaling_driver"
+# The file of each limit, by the name of the setting.
+_LIMITS = {limit.name: limit.file for limit in FREQUENCY_LIMITS}
 _UNSAVED = "settings are not changed, because they cannot be saved{}"
 
 
@@ -142,18 +144,19 @@ class FrequencyScaling:
         """
         new = {setting.name for setting, _ in asked} - self._ever_asked
         self._ever_asked |= new
-        limited = MaxFrequency.name in self._ever_asked
         if self._before is None:
             # A study that asks for nothing changes nothing, and needs no lock.
             self._locked = bool(asked) and self._kept.lock() is None
-            self._before = read_scaling(self._tree, asks_limit=limited)
-        elif MaxFrequency.name in new and isinstance(self._before, tuple):
+            self._before = read_scaling(self._tree, self._ever_asked)
+        elif new & _LIMITS.keys() and isinstance(self._before, tuple):
             known = {file.path for file in self._before}
-            found = read_scaling(self._tree, asks_limit=True)
+            found = read_scaling(self._tree, self._ever_asked)
             if isinstance(found, Unavailable):
+                # The next case reads them again.
+                self._ever_asked -= new
                 return _UNSAVED.format(f": {found.reason}")
             limits = [
-                file for file in found if file.name == MaxFrequency.file and file.path not in known
+                file for file in found if file.name in _LIMITS.values() and file.path not in known
             ]
             self._before = tuple(ordered((*self._before, *limits)))
             return self._kept.add(limits) if self._saved and limits else None
@@ -196,8 +199,7 @@ class FrequencyScaling:
             if problem := self._kept.lock():
                 return problem
             # What was read before may have been another process's, which has put it back since.
-            limited = MaxFrequency.name in self._ever_asked
-            self._locked, self._before = True, read_scaling(self._tree, asks_limit=limited)
+            self._locked, self._before = True, read_scaling(self._tree, self._ever_asked)
         settings = self._before
         if settings is None or isinstance(settings, Unavailable):
             return _UNSAVED.format("" if settings is None else f": {settings.reason}")

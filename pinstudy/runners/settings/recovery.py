@@ -20,7 +20,7 @@ from pinstudy.base.text import first_of
 from pinstudy.runners.host.lock import is_locked, node_lock
 from pinstudy.runners.host.root_helper import RootHelper
 from pinstudy.runners.host.tree import Tree
-from pinstudy.runners.settings.files import put_in_force
+from pinstudy.runners.settings.files import in_force, put_in_force
 from pinstudy.runners.settings.journal import (
     STUDY,
     SYSTEM_FOLDER,
@@ -115,8 +115,12 @@ def restore(root: Path, journal: Journal, known: Entry | None = None) -> Restore
         if why := waits_for(journal):
             problems = dict.fromkeys((setting.path for setting in entry.settings), why)
             return Restored(journal, entry, problems, vanished=vanished)
+        # What this user may not write was not changed: as far as is seen, it is as it was.
+        changed = [
+            file for file in entry.settings if tree.writable(file.path) or not in_force(tree, file)
+        ]
         problems = put_in_force(
-            tree, entry.settings, entry.restore_command, entry.user, entry.scheduler_command
+            tree, changed, entry.restore_command, entry.user, entry.scheduler_command
         )
         if problems and journal.of_root:
             # A site's command is the user's, and may do nothing.

@@ -188,6 +188,8 @@ def _without_told(variables: Mapping[str, str]) -> EnvironmentFacts:
 
 _MAX_NAMED = 6
 _UPPER = SCALING["max_khz"]
+# Heat lowers both: no lower limit is in force above the upper one.
+_LIMITS = (_UPPER, SCALING["min_khz"])
 
 
 @dataclass(frozen=True)
@@ -197,8 +199,8 @@ class EarlierSettings:
     A case asks for its governor and its scheduler. Others, such as the EPP and limits of frequency
     and power, it takes as they are, and somebody may change them between two attempts.
 
-    The highest frequency is not compared while heat has lowered it; where nobody limits it, all
-    values that the firmware allows are the first one, in `unlimited`.
+    Limits of frequency are not compared while heat has lowered them; where nobody limits the
+    highest, all values that the firmware allows are the first one, in `unlimited`.
 
     A setting that had several values in the runs of one case is not compared: attempts agree in it,
     so that it moved while one ran, by itself (a daemon that sets power limits by temperature).
@@ -213,7 +215,7 @@ class EarlierSettings:
         of_case = self.by_case.setdefault(case_id, {})
         found = settings_in(record)
         if record.get("cpu_cooling"):
-            found.pop(_UPPER, None)
+            found = {name: found[name] for name in found if name not in _LIMITS}
         elif is_unlimited(record):
             found[_UPPER] = self.unlimited.setdefault(case_id, found[_UPPER])
         for name, value in found.items():
@@ -225,7 +227,7 @@ class EarlierSettings:
         """Return in words which settings differ before an attempt; empty when none do.
 
         `state` has the fields of `pinstudy.runners.node.node.read_state`. What the case itself will
-        change is not compared, and neither is the highest frequency while CPUs are `cooled`.
+        change is not compared, and neither are limits of frequency while CPUs are `cooled`.
         """
         changed: set[str] = set()
         governor_stays = case.governor in (CURRENT_GOVERNOR, state.get("governor_read"))
@@ -248,12 +250,16 @@ class EarlierSettings:
     ) -> str:
         earlier, now = self.by_case.get(case.case_id, {}), settings_in(state)
         unlimited = self.unlimited.get(case.case_id) if is_unlimited(state) else None
-        if cooled or earlier.get(_UPPER) == [unlimited]:
-            now.pop(_UPPER, None)
+        moved = _LIMITS if cooled else ()
+        if earlier.get(_UPPER) == [unlimited]:
+            moved = (*moved, _UPPER)
         differ = [
             in_words(name, values[0], now[name])
             for name, values in earlier.items()
-            if name in now and name not in without and len(values) == 1 and values[0] != now[name]
+            if name in now.keys() - moved
+            and name not in without
+            and len(values) == 1
+            and values[0] != now[name]
         ]
         return first_of(differ, _MAX_NAMED)
 

@@ -371,6 +371,22 @@ def test_a_driver_with_a_table_has_its_frequencies_alone(
     assert settings.restore() is None
 
 
+@pytest.mark.parametrize("shown", [2_400_000, 4_400_000])
+def test_the_highest_frequency_may_be_beyond_a_drivers_table(node: Path, shown: int) -> None:
+    """acpi-cpufreq's end has boost, its table not; newer kernels show the table's end."""
+    for cpu in ECORES:
+        folder = f"{CPU}/cpufreq/policy{cpu}"
+        write(node, f"{folder}/scaling_driver", "acpi-cpufreq")
+        write(node, f"{folder}/scaling_available_frequencies", "2400000 1800000 800000 ")
+        write(node, f"{folder}/cpuinfo_max_freq", 4_400_000)
+        write(node, f"{folder}/scaling_max_freq", shown)
+    settings = node_settings(node)
+    highest = settings_of(max_frequency="highest")
+    assert settings.impossible("current", highest, ECORES, read_cpufreq(node)) is None
+    assert settings.apply("current", highest, ECORES) is None
+    assert settings.restore() is None
+
+
 @pytest.fixture
 def amd(node: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A node whose EPPs follow amd-pstate: under performance there is that one alone."""
@@ -501,6 +517,15 @@ def test_every_setting_that_changed_during_a_run_is_named(
     assert state_changes(before | {"x": 1}, before | {"x": 2}) == ""
     found = state_changes(before, after)
     assert found.startswith(message) and found.count(" was ") == 1
+
+
+def test_limits_that_heat_lowers_during_a_run_are_no_change_of_settings() -> None:
+    fixed, hot = (
+        {"min_khz": {khz: "0-1"}, "max_khz": {khz: "0-1"}, "settings_read": {"min_frequency": khz}}
+        for khz in ("2000000", "1400000")
+    )
+    assert state_changes(fixed, hot, cooled=True) == ""
+    assert "min_khz was" in state_changes(fixed, hot)
 
 
 def test_scaling_is_saved_with_governors_first_then_epp_then_limits_then_turbo(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from pinstudy.base.reading import Unavailable
 from pinstudy.configs.settings import settings_of
@@ -35,13 +36,13 @@ class Kernel:
     """The rules of Linux drivers/cpufreq: cpufreq.c, cpufreq_cooling.c, intel_pstate.c (6.10).
 
     What is written to `scaling_max_freq` is a request, which stays; the lowest of it, the limit of
-    heat and the hardware's own is shown. The hardware's follows turbo, unless `old`. Turning turbo
-    off lowers `min_perf_pct`.
+    heat and the hardware's own is shown, and no lower limit above it. The hardware's follows turbo,
+    unless `old`. Turning turbo off lowers `min_perf_pct`.
     """
 
     def __init__(self, root: Path, *, old: bool = False) -> None:
         self.root, self.old = root, old
-        self.requests = dict.fromkeys(ALL, NOBODY)
+        self.requests, self.lower = dict.fromkeys(ALL, NOBODY), dict.fromkeys(ALL, LOWEST)
         self.heat_khz, self.top_khz = NOBODY, TURBO
         write(root, "sys/class/thermal/cooling_device0/type", "cpufreq-cpu0")
         for cpu in ALL:
@@ -55,6 +56,7 @@ class Kernel:
             write(self.root, policy(cpu, "cpuinfo_max_freq"), self.top_khz if self.old else end)
             shown = min(request, end, self.heat_khz)
             write(self.root, policy(cpu, "scaling_max_freq"), shown)
+            write(self.root, policy(cpu, "scaling_min_freq"), min(self.lower[cpu], shown))
 
     def heat(self, khz: int = NOBODY) -> None:
         """Let the cooling device limit all CPUs, or none."""
@@ -67,8 +69,9 @@ class Kernel:
         self.show()
 
     def took(self, path: str, value: str) -> None:
-        if path.endswith("scaling_max_freq"):
-            self.requests[int(path.split("/")[-2].removeprefix("policy"))] = int(value)
+        requests = {"scaling_max_freq": self.requests, "scaling_min_freq": self.lower}
+        if (name := path.split("/")[-1]) in requests:
+            requests[name][int(path.split("/")[-2].removeprefix("policy"))] = int(value)
         lower = self.root / MIN_PERFORMANCE
         if path.endswith("no_turbo") and value == "1" and lower.exists():
             lower.write_text(f"{min(int(lower.read_text()), BASE * 100 // TURBO)}\n")
@@ -111,9 +114,10 @@ def test_what_heat_has_lowered_before_a_study_is_nobodys_limit(kernel: Kernel) -
     assert kernel.shown == {str(TURBO)}
     # What root's part reads of a policy beside the paths that it is asked to save.
     kernel.heat(1_400_000)
-    names = ("scaling_max_freq", "scaling_min_freq")
-    files = [SettingFile(f"/{policy(0, name)}", "400000") for name in names]
+    limits = {"scaling_max_freq": "1400000", "scaling_min_freq": "400000"}
+    files = [SettingFile(f"/{policy(0, name)}", khz) for name, khz in limits.items()]
     assert without_heat(Tree(kernel.root), files) == (files[1],)
+    assert without_heat(Tree(kernel.root), [files[0], replace(files[1], value="1400000")]) == ()
     assert without_heat(Tree(kernel.root), files, [files[0].path]) == tuple(files)
     # And before tuning.
     kernel.heat(1_400_000)
@@ -167,6 +171,57 @@ def test_a_limit_that_could_not_be_written_is_told_of_hot_cpus_too(
         problem = settings.apply("current", settings_of(max_frequency="1.8 GHz"), ALL)
     assert problem is not None and "could not be set" in problem
     settings.restore()
+
+
+def test_while_cpus_are_hot_a_clock_can_be_fixed_above_what_heat_allows(kernel: Kernel) -> None:
+    kernel.heat(1_400_000)
+    settings = switch_of(kernel)
+    apply(settings, max_frequency="2 GHz", min_frequency="2 GHz")
+    assert set(kernel.lower.values()) == set(kernel.requests.values()) == {2_000_000}
+    put_back(settings)
+    assert set(kernel.lower.values()) == {LOWEST}
+
+
+def test_a_users_own_lower_limit_that_heat_hides_is_left_alone(kernel: Kernel) -> None:
+    kernel.lower = dict.fromkeys(ALL, 1_600_000)
+    kernel.heat(1_400_000)
+    settings = switch_of(kernel)
+    apply(settings, "performance")
+    kernel.heat()
+    put_back(settings)
+    assert set(kernel.lower.values()) == {1_600_000}
+
+
+def test_who_may_set_governors_alone_is_not_told_of_limits_that_heat_has_lowered(
+    kernel: Kernel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put = Tree.put
+
+    def put_governors(tree: Tree, path: str, value: str) -> Unavailable | None:
+        if path.endswith("scaling_governor"):
+            return put(tree, path, value)
+        return Unavailable(f"{path}: Permission denied")
+
+    monkeypatch.setattr(Tree, "put", put_governors)
+    monkeypatch.setattr(Tree, "writable", lambda _tree, path: path.endswith("scaling_governor"))
+    settings = switch_of(kernel)
+    governors = {text(kernel.root, policy(cpu, "scaling_governor")) for cpu in ALL}
+    for cpu in ALL:
+        (kernel.root / policy(cpu, "energy_performance_preference")).unlink(missing_ok=True)
+    apply(settings, "performance")
+    kernel.heat(1_400_000)
+    put_back(settings)
+    assert not settings.journal_path.exists()
+    assert {text(kernel.root, policy(cpu, "scaling_governor")) for cpu in ALL} == governors
+
+
+def test_a_limit_at_the_end_without_turbo_is_put_back_as_none(kernel: Kernel) -> None:
+    kernel.turbo(on=False)
+    settings = switch_of(kernel)
+    for asked in ("1.2 GHz", "base"):
+        apply(settings, max_frequency=asked)
+    put_back(settings)
+    assert set(kernel.requests.values()) == {NOBODY}
 
 
 @pytest.mark.parametrize("old", [False, True])

@@ -143,6 +143,10 @@ def test_limits_of_power_may_move_by_themselves_and_while_an_attempt_runs() -> N
 
 UNLIMITED = {name: {"5000000": "0-1"} for name in ("max_khz", "highest_khz")}
 LOWERED = {name: {"4800000": "0-1"} for name in ("max_khz", "highest_khz")}
+# A fixed clock, and what heat makes of it.
+FIXED, HOT = (
+    {name: {khz: "0-1"} for name in ("min_khz", "max_khz")} for khz in ("2000000", "1400000")
+)
 CAPPED = {"max_khz": {"2000000": "0-1"}, "highest_khz": {"5000000": "0-1"}}
 
 
@@ -155,6 +159,8 @@ CAPPED = {"max_khz": {"2000000": "0-1"}, "highest_khz": {"5000000": "0-1"}}
         (CAPPED, UNLIMITED, False, "highest frequency (kHz) was '2000000 on 0-1', now '5000000"),
         # Heat hides what is set.
         (UNLIMITED, CAPPED, True, ""),
+        (FIXED, HOT, True, ""),
+        (FIXED, HOT, False, "lowest frequency (kHz) was '2000000 on 0-1', now '1400000 on 0-1'"),
         (CAPPED | {"cpu_cooling": {"cooling_device0": 2}}, UNLIMITED, False, ""),
         # Records of older versions do not tell the hardware's limit.
         ({"max_khz": {"5000000": "0-1"}}, UNLIMITED, False, ""),
