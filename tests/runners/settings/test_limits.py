@@ -105,12 +105,14 @@ def apply(settings: NodeSettings, governor: str = "current", **asked: str) -> No
 
 
 def test_what_heat_has_lowered_before_a_study_is_nobodys_limit(kernel: Kernel) -> None:
+    kernel.lower = dict.fromkeys(ALL, 1_600_000)
     kernel.heat(1_400_000)
     settings = switch_of(kernel)
     apply(settings, "performance")
     kernel.heat()
     put_back(settings)
     assert set(kernel.requests.values()) == {NOBODY}
+    assert set(kernel.lower.values()) == {1_600_000}
     assert kernel.shown == {str(TURBO)}
     # What root's part reads of a policy beside the paths that it is asked to save.
     kernel.heat(1_400_000)
@@ -180,16 +182,6 @@ def test_while_cpus_are_hot_a_clock_can_be_fixed_above_what_heat_allows(kernel: 
     assert set(kernel.lower.values()) == set(kernel.requests.values()) == {2_000_000}
     put_back(settings)
     assert set(kernel.lower.values()) == {LOWEST}
-
-
-def test_a_users_own_lower_limit_that_heat_hides_is_left_alone(kernel: Kernel) -> None:
-    kernel.lower = dict.fromkeys(ALL, 1_600_000)
-    kernel.heat(1_400_000)
-    settings = switch_of(kernel)
-    apply(settings, "performance")
-    kernel.heat()
-    put_back(settings)
-    assert set(kernel.lower.values()) == {1_600_000}
 
 
 def test_who_may_set_governors_alone_is_not_told_of_limits_that_heat_has_lowered(
