@@ -22,7 +22,7 @@ from pinstudy.analysis.overview.grid import (
 from pinstudy.analysis.records.keys import TableKey
 from pinstudy.analysis.records.metrics import Metric
 from pinstudy.analysis.results.case import grouped, objective_of
-from pinstudy.analysis.words.mappings import program_names
+from pinstudy.analysis.words.programs import program_names
 from pinstudy.runners.plan.case import Case
 from pinstudy.runners.records.status import OK
 from pinstudy.runners.study.agenda import compared_with

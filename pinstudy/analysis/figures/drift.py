@@ -40,7 +40,7 @@ from pinstudy.analysis.statistics.drift import Trend
 from pinstudy.analysis.statistics.sample import Array
 from pinstudy.analysis.verdict.model import Findings
 from pinstudy.analysis.words import report as words
-from pinstudy.analysis.words.mappings import program_names
+from pinstudy.analysis.words.programs import program_names
 from pinstudy.base.text import plural
 
 NAME, TITLE = "runs-over-time", "Runs over time"

@@ -32,7 +32,7 @@ from pinstudy.analysis.records.gathered import THREADMAP
 from pinstudy.analysis.results.case import grouped
 from pinstudy.analysis.results.sources import Results, open_results
 from pinstudy.analysis.verdict.model import Findings, objectives_in
-from pinstudy.analysis.words.mappings import program_names
+from pinstudy.analysis.words.programs import program_names
 from pinstudy.base.errors import UserError
 from pinstudy.configs.results_folder import FIGURES_FOLDER
 

@@ -60,7 +60,7 @@ from pinstudy.analysis.results.sources import Results
 from pinstudy.analysis.statistics.sample import Interval, t_interval
 from pinstudy.analysis.verdict.model import CaseFinding, Findings, TableFindings
 from pinstudy.analysis.words import report as words
-from pinstudy.analysis.words.mappings import program_names
+from pinstudy.analysis.words.programs import program_names
 from pinstudy.base.text import plural
 
 NAME, GUESTS = "time-energy", "time-energy-guests"

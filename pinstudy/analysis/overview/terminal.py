@@ -42,7 +42,6 @@ from pinstudy.analysis.results.node_files import node_sheets
 from pinstudy.analysis.results.sources import Results
 from pinstudy.analysis.results.summaries import UNKNOWN
 from pinstudy.analysis.verdict.model import CaseFinding, Findings, TableFindings
-from pinstudy.analysis.words.mappings import program_names
 from pinstudy.analysis.words.overview import (
     DECISION,
     DISTURBED,
@@ -67,6 +66,7 @@ from pinstudy.analysis.words.overview import (
     one_for_all_texts,
     open_texts,
 )
+from pinstudy.analysis.words.programs import program_names
 from pinstudy.analysis.words.reach import BOUND, bound_texts
 from pinstudy.analysis.words.verdict import QUESTION
 from pinstudy.base import PINSTUDY

@@ -43,7 +43,8 @@ from pinstudy.analysis.verdict.model import (
     MeasureChange,
     TableFindings,
 )
-from pinstudy.analysis.words.mappings import instruction, program_names
+from pinstudy.analysis.words.mappings import instruction
+from pinstudy.analysis.words.programs import program_names
 from pinstudy.base.text import one_line, plural
 from pinstudy.base.units import duration
 

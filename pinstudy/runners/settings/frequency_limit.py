@@ -158,6 +158,14 @@ def _khz(tree: Tree, file: SettingFile) -> str:
     return file.value if isinstance(found, Unavailable) else str(found)
 
 
+def _lower(tree: Tree, file: SettingFile) -> int | None:
+    """Return what is in force of a limit, in kHz, where it is lower than the limit; else None."""
+    found, khz = tree.natural(file.path), _khz(tree, file)
+    if isinstance(found, Unavailable) or not khz.isdecimal() or found >= int(khz):
+        return None
+    return found
+
+
 class MaxFrequency(FrequencyLimit):
     """The highest frequency of each policy, of which the file shows what is in force.
 
@@ -194,8 +202,8 @@ class MaxFrequency(FrequencyLimit):
         """Return whether the limit is in force, or the lower one without turbo or by heat."""
         if self._is_shown(tree, file):
             return True
-        found, khz = tree.natural(file.path), _khz(tree, file)
-        if not isinstance(found, int) or not khz.isdecimal() or found >= int(khz):
+        found = _lower(tree, file)
+        if found is None:
             return False
         by_turbo = read_turbo(tree) is False and _is_none(tree, file.folder, found)
         return by_turbo or is_cooled(tree)
@@ -234,10 +242,8 @@ class MinFrequency(FrequencyLimit):
         """Return whether the limit is in force, or as high as heat lets the upper one be."""
         if super().holds(tree, file):
             return True
-        found, khz = tree.natural(file.path), _khz(tree, file)
-        is_lower = isinstance(found, int) and khz.isdecimal() and found < int(khz)
         upper = tree.natural(f"{file.folder}/{MaxFrequency.file}")
-        return is_lower and found == upper and is_cooled(tree)
+        return _lower(tree, file) == upper and is_cooled(tree)
 
 
 FREQUENCY_LIMITS = (MaxFrequency, MinFrequency)

@@ -28,7 +28,7 @@ from pinstudy.analysis.overview.text import grid_lines
 from pinstudy.analysis.records.keys import TableKey
 from pinstudy.analysis.results.sources import Results, open_results
 from pinstudy.analysis.verdict_text.tables import best_tables
-from pinstudy.analysis.words.mappings import program_names
+from pinstudy.analysis.words.programs import program_names
 from tests.analysis.report.made_results import DIGEST, make_results, node
 from tests.analysis.verdict.test_printed import RATES, printing
 from tests.support.golden import GoldenFile

@@ -104,13 +104,18 @@ def apply(settings: NodeSettings, governor: str = "current", **asked: str) -> No
     assert settings.apply(governor, settings_of(**asked), ALL) is None
 
 
-def test_what_heat_has_lowered_before_a_study_is_nobodys_limit(kernel: Kernel) -> None:
-    kernel.lower = dict.fromkeys(ALL, 1_600_000)
+def begun_hot(kernel: Kernel) -> NodeSettings:
+    """Return the settings of a study whose first case found CPUs hot; they have cooled since."""
     kernel.heat(1_400_000)
     settings = switch_of(kernel)
     apply(settings, "performance")
     kernel.heat()
-    put_back(settings)
+    return settings
+
+
+def test_what_heat_has_lowered_before_a_study_is_nobodys_limit(kernel: Kernel) -> None:
+    kernel.lower = dict.fromkeys(ALL, 1_600_000)
+    put_back(begun_hot(kernel))
     assert set(kernel.requests.values()) == {NOBODY}
     assert set(kernel.lower.values()) == {1_600_000}
     assert kernel.shown == {str(TURBO)}
@@ -132,10 +137,7 @@ def test_what_heat_has_lowered_before_a_study_is_nobodys_limit(kernel: Kernel) -
 
 def test_a_limit_that_a_later_case_asks_for_is_read_when_it_is_asked_for(kernel: Kernel) -> None:
     kernel.requests = dict.fromkeys(ALL, 1_800_000)
-    kernel.heat(1_400_000)
-    settings = switch_of(kernel)
-    apply(settings, "performance")
-    kernel.heat()
+    settings = begun_hot(kernel)
     apply(settings, "performance", max_frequency="1.2 GHz")
     assert kernel.shown == {"1200000"}
     apply(settings, "performance")
